@@ -1,0 +1,35 @@
+"""Regard trains, opens up and serves attention models."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+__version__ = "0.1.0"
+
+# How long a thread of OpenMP spins before it sleeps; read once, when torch is first imported. The usual 300,000
+# rounds make a step several times slower as soon as another process wants a core. The environment has the last word.
+os.environ.setdefault("GOMP_SPINCOUNT", "5000")
+
+# Names are imported when they are first used, so that `import regard` and `regard --help` cost nothing.
+_WHERE = {
+    "train": "regard.runs.train",
+    "load": "regard.runs.load",
+    "Recipe": "regard.runs.recipe",
+    "recipes": "regard.runs.recipe",
+    "record": "regard.core.taps",
+    "RegardError": "regard.core.errors",
+}
+
+__all__ = ["Recipe", "RegardError", "load", "recipes", "record", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'regard' has no attribute {name!r}; it offers {', '.join(__all__)}")
+    return getattr(importlib.import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

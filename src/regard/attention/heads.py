@@ -1,0 +1,176 @@
+"""Heads: they own the projections and the cache, project a memory once per source, and take any mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.formulas import join_heads, split_heads
+from regard.attention.masks import Mask
+from regard.core.seams import Mechanism, Position
+
+
+@dataclass(frozen=True, slots=True)
+class HeadShape:
+    """How many heads, how wide. Fewer ``groups`` than heads share keys and values (Ainslie et al. 2023)."""
+
+    width: int
+    heads: int
+    groups: int = 0
+    key_width: int = 0
+    value_width: int = 0
+
+    def filled(self) -> HeadShape:
+        """The published choice where nothing was said: d_k = d_v = d_model / heads, a key head for each head."""
+        groups = self.groups or self.heads
+        if self.heads % groups:
+            raise ValueError(f"{self.heads} heads cannot share {groups} key/value groups evenly")
+        slice_width = self.width // self.heads
+        return HeadShape(
+            self.width, self.heads, groups, self.key_width or slice_width, self.value_width or slice_width
+        )
+
+    @property
+    def splits(self) -> tuple[int, int, int]:
+        """Widths of all queries, all keys and all values side by side."""
+        return self.heads * self.key_width, self.groups * self.key_width, self.groups * self.value_width
+
+
+class SelfAttention(nn.Module):
+    """Multi-head attention of a sequence over itself (Vaswani et al. 2017, section 3.2.2).
+
+    W_q, W_k and W_v stand stacked in ``project``, because one wide product is faster than three.
+    """
+
+    def __init__(self, shape: HeadShape, mechanism: nn.Module, *, bias: bool = True) -> None:
+        super().__init__()
+        self.shape = shape.filled()
+        self.project = nn.Linear(shape.width, sum(self.shape.splits), bias=bias)
+        self.mechanism = mechanism
+        self.output = nn.Linear(self.shape.heads * self.shape.value_width, shape.width, bias=bias)
+        xavier((*self.project.weight.split(self.shape.splits), self.output.weight), self)
+
+    def forward(
+        self, x_BTD: Tensor, mask: Mask, position: Position | None = None, cache: Cache | None = None
+    ) -> Tensor:
+        """With a cache: of new positions over everything so far."""
+        q_BTJ, k_BTJ, v_BTJ = self.project(x_BTD).split(self.shape.splits, dim=-1)
+        q_BHTK = split_heads(q_BTJ, self.shape.heads)
+        k_BGSK = split_heads(k_BTJ, self.shape.groups)
+        v_BGSV = split_heads(v_BTJ, self.shape.groups)
+        bias = None
+        if position is not None:
+            q_BHTK = position.rotate(q_BHTK, mask.offset)
+            k_BGSK = position.rotate(k_BGSK, mask.offset)
+        if cache is not None:
+            k_BGSK, v_BGSV = cache.extend(k_BGSK, v_BGSV)
+        if position is not None:
+            bias = position.bias(q_BHTK.shape[-2], k_BGSK.shape[-2], mask.offset)
+        out_BHTV = attend(self.mechanism, q_BHTK, k_BGSK, v_BGSV, mask, bias)
+        return self.output(join_heads(out_BHTV))
+
+    def new_cache(self, rows: int, like: Tensor) -> Cache:
+        shape = self.shape
+        k = torch.empty(rows, shape.groups, 0, shape.key_width, dtype=like.dtype, device=like.device)
+        v = torch.empty(rows, shape.groups, 0, shape.value_width, dtype=like.dtype, device=like.device)
+        return Cache(k, v)
+
+
+class CrossAttention(nn.Module):
+    """Multi-head attention of a sequence over another one; W_k and W_v stand stacked in ``project_memory``."""
+
+    def __init__(
+        self, shape: HeadShape, mechanism: nn.Module, *, memory_width: int = 0, bias: bool = True
+    ) -> None:
+        super().__init__()
+        self.shape = shape.filled()
+        queries, keys, values = self.shape.splits
+        self.project_query = nn.Linear(shape.width, queries, bias=bias)
+        self.project_memory = nn.Linear(memory_width or shape.width, keys + values, bias=bias)
+        self.mechanism = mechanism
+        self.output = nn.Linear(self.shape.heads * self.shape.value_width, shape.width, bias=bias)
+        split = self.project_memory.weight.split((keys, values))
+        xavier((self.project_query.weight, *split, self.output.weight), self)
+
+    def memory(self, memory_BSD: Tensor, mask: Mask) -> Memory:
+        """Keys and values of a memory, to be projected once per source."""
+        k_BSJ, v_BSJ = self.project_memory(memory_BSD).split(self.shape.splits[1:], dim=-1)
+        return Memory(split_heads(k_BSJ, self.shape.groups), split_heads(v_BSJ, self.shape.groups), mask)
+
+    def forward(self, x_RTD: Tensor, memory: Memory) -> Tensor:
+        """Several rows may read one memory (the beams of a sentence): they become further queries to it."""
+        rows, positions, _ = x_RTD.shape
+        sentences = memory.k_BGSK.shape[0]
+        q_BTJ = self.project_query(x_RTD).reshape(sentences, rows // sentences * positions, -1)
+        q_BHTK = split_heads(q_BTJ, self.shape.heads)
+        out_BHTV = attend(self.mechanism, q_BHTK, memory.k_BGSK, memory.v_BGSV, memory.mask, None)
+        return self.output(join_heads(out_BHTV).reshape(rows, positions, -1))
+
+
+def attend(
+    mechanism: nn.Module, q_BHTK: Tensor, k_BGSK: Tensor, v_BGSV: Tensor, mask: Mask, bias: Tensor | None
+) -> Tensor:
+    """Lets every head read; grouped keys and values are shown to each head of their group."""
+    repeats = q_BHTK.shape[1] // k_BGSK.shape[1]
+    if repeats > 1:
+        k_BGSK = k_BGSK.repeat_interleave(repeats, dim=1)
+        v_BGSV = v_BGSV.repeat_interleave(repeats, dim=1)
+    return cast(Mechanism, mechanism)(q_BHTK, k_BGSK, v_BGSV, mask, bias)
+
+
+@dataclass(slots=True)
+class Memory:
+    """A projected source: one row of keys and values for each sentence, and who may look."""
+
+    k_BGSK: Tensor
+    v_BGSV: Tensor
+    mask: Mask
+
+    def select(self, sentences: Tensor) -> Memory:
+        """Keeps the given sentences."""
+        mask = self.mask
+        if mask.lengths_B is not None:
+            mask = Mask(lengths_B=mask.lengths_B[sentences])
+        return Memory(self.k_BGSK[sentences], self.v_BGSV[sentences], mask)
+
+
+@dataclass(slots=True)
+class Cache:
+    """Keys and values of the positions seen so far, in room that grows by doubling."""
+
+    k_BGSK: Tensor
+    v_BGSV: Tensor
+    length: int = 0
+
+    def extend(self, k_BGTK: Tensor, v_BGTV: Tensor) -> tuple[Tensor, Tensor]:
+        """Appends new positions and returns everything so far."""
+        new = self.length + k_BGTK.shape[2]
+        if new > self.k_BGSK.shape[2]:
+            capacity = max(2 * self.length, new, 16)
+            self.k_BGSK = _with_room(self.k_BGSK, self.length, capacity)
+            self.v_BGSV = _with_room(self.v_BGSV, self.length, capacity)
+        self.k_BGSK[:, :, self.length : new] = k_BGTK
+        self.v_BGSV[:, :, self.length : new] = v_BGTV
+        self.length = new
+        return self.k_BGSK[:, :, :new], self.v_BGSV[:, :, :new]
+
+    def reorder(self, rows: Tensor) -> Cache:
+        return Cache(self.k_BGSK.index_select(0, rows), self.v_BGSV.index_select(0, rows), self.length)
+
+
+def _with_room(held: Tensor, length: int, capacity: int) -> Tensor:
+    larger = held.new_empty(held.shape[0], held.shape[1], capacity, held.shape[3])
+    larger[:, :, :length] = held[:, :, :length]
+    return larger
+
+
+def xavier(weights: tuple[Tensor, ...], module: nn.Module) -> None:
+    """Xavier for each of W_q, W_k, W_v, W_o by itself (stacked they would count as one wide layer); biases 0."""
+    for weight in weights:
+        nn.init.xavier_uniform_(weight)
+    for child in module.children():
+        if isinstance(child, nn.Linear) and child.bias is not None:
+            nn.init.zeros_(child.bias)

@@ -1,0 +1,104 @@
+"""Who may look at whom: an object that keeps its structure until somebody asks for the dense tensor.
+
+True means "may look" everywhere in this codebase (``nn.MultiheadAttention`` means the opposite).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Mask:
+    """A conjunction of structured rules; ``&`` combines two.
+
+    ``offset`` is the position of the first query among the keys: 0 in a full pass, the number of cached
+    positions when queries come later than their keys.
+    """
+
+    causal: bool = False
+    window: int = 0  # a query sees keys at a distance below this; 0: no window
+    lengths_B: Tensor | None = None  # key padding: keys at or beyond the length do not exist
+    query_segments_BT: Tensor | None = None  # only equal segments see each other
+    key_segments_BS: Tensor | None = None
+    dense_BHTS: Tensor | None = None  # any further rule, broadcastable to weights_BHTS
+    offset: int = 0
+
+    def __and__(self, other: Mask) -> Mask:
+        if self.offset != other.offset:
+            raise ValueError(f"masks with different offsets do not combine: {self.offset} and {other.offset}")
+        return Mask(
+            causal=self.causal or other.causal,
+            window=min(filter(None, (self.window, other.window)), default=0),
+            lengths_B=_either(self.lengths_B, other.lengths_B, torch.minimum),
+            query_segments_BT=_only_one(self.query_segments_BT, other.query_segments_BT),
+            key_segments_BS=_only_one(self.key_segments_BS, other.key_segments_BS),
+            dense_BHTS=_either(self.dense_BHTS, other.dense_BHTS, torch.logical_and),
+            offset=self.offset,
+        )
+
+    def at(self, offset: int) -> Mask:
+        """The same rules for queries that start at another position."""
+        return replace(self, offset=offset)
+
+    @property
+    def is_everything(self) -> bool:
+        """No rule at all: every query may look at every key."""
+        return not (self.causal or self.window) and all(
+            part is None for part in (self.lengths_B, self.query_segments_BT, self.dense_BHTS)
+        )
+
+    @property
+    def is_causal_only(self) -> bool:
+        """Just the triangle from the first position on, which the fused kernel builds by itself."""
+        return self.causal and self.offset == 0 and replace(self, causal=False).is_everything
+
+    def dense(self, queries: int, keys: int, device: torch.device | None = None) -> Tensor | None:
+        """may_look_BHTS, broadcastable, or None where every query may look at every key."""
+        rules: list[Tensor] = []
+        if self.causal or self.window:
+            distance_TS = (
+                torch.arange(self.offset, self.offset + queries, device=device)[:, None]
+                - torch.arange(keys, device=device)[None, :]
+            )
+            if self.causal:
+                rules.append(distance_TS >= 0)
+            if self.window:
+                rules.append(distance_TS.abs() < self.window)
+        if self.lengths_B is not None:
+            rules.append((torch.arange(keys, device=device) < self.lengths_B[:, None])[:, None, None, :])
+        if self.query_segments_BT is not None and self.key_segments_BS is not None:
+            same_BTS = self.query_segments_BT[:, :, None] == self.key_segments_BS[:, None, :]
+            rules.append(same_BTS[:, None])
+        if self.dense_BHTS is not None:
+            rules.append(self.dense_BHTS)
+        if not rules:
+            return None
+        may_look = rules[0]
+        for rule in rules[1:]:
+            may_look = may_look & rule
+        return may_look.view((1,) * (4 - may_look.dim()) + may_look.shape)
+
+
+EVERYTHING = Mask()
+CAUSAL = Mask(causal=True)
+
+
+def padding(lengths_B: Tensor, longest: int) -> Mask:
+    """Keys beyond each sentence's length do not exist; no rule where all are equally long."""
+    return EVERYTHING if bool((lengths_B == longest).all()) else Mask(lengths_B=lengths_B)
+
+
+def _either(one: Tensor | None, other: Tensor | None, join: object) -> Tensor | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return join(one, other)  # type: ignore[operator]
+
+
+def _only_one(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    if one is not None and other is not None and one is not other:
+        raise ValueError("two masks that both carry segments do not combine")
+    return other if one is None else one

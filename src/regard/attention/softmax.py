@@ -1,0 +1,187 @@
+"""Softmax attention: a score and a normalisation; the scaled dot product runs on the fastest exact kernel."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.attention import formulas
+from regard.attention.masks import Mask
+from regard.core.config import Part
+
+# Below this many scores a head, three plain products beat the fused kernel on a CPU (its blocks are larger
+# than the whole problem); above it the fused kernel wins and saves the matrix. See benchmarks/attention.py.
+PLAIN_BELOW_SCORES = 64 * 64
+
+
+class Softmax(nn.Module):
+    """Attention with weights softmax(score(q, k)); exact, with a matrix, causal by mask, cacheable."""
+
+    causal = False
+    cacheable = True
+    has_matrix = True
+
+    def __init__(self, score: nn.Module, temperature: float = 1.0) -> None:
+        super().__init__()
+        self.score = score
+        self.temperature = temperature
+
+    def forward(
+        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
+    ) -> Tensor:
+        return formulas.read(self.weights(q_BHTK, k_BHSK, mask, bias), v_BHSV)
+
+    def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
+        scores_BHTS = self.score(q_BHTK, k_BHSK)
+        if bias is not None:
+            scores_BHTS = scores_BHTS + bias
+        may_look = mask.dense(q_BHTK.shape[-2], k_BHSK.shape[-2], q_BHTK.device)
+        return formulas.normalise(scores_BHTS, may_look, self.temperature)
+
+
+class ScaledDot(nn.Module):
+    """softmax(QKᵀ/√d_k) V, exactly, by whichever kernel is fastest for the shape."""
+
+    causal = False
+    cacheable = True
+    has_matrix = True
+
+    def forward(
+        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
+    ) -> Tensor:
+        queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
+        if q_BHTK.device.type == "cpu" and queries * keys < PLAIN_BELOW_SCORES:
+            return short_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
+        return fused_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
+
+    def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
+        scores_BHTS = formulas.scaled_dot_scores(q_BHTK, k_BHSK)
+        if bias is not None:
+            scores_BHTS = scores_BHTS + bias
+        return formulas.normalise(
+            scores_BHTS, mask.dense(q_BHTK.shape[-2], k_BHSK.shape[-2], q_BHTK.device)
+        )
+
+
+def short_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None) -> Tensor:
+    """The formula in three plain products, for sentences so short that the matrix fits into the cache."""
+    scores_BHTS = (q_BHTK * q_BHTK.shape[-1] ** -0.5) @ k_BHSK.transpose(-1, -2)
+    added = additive_mask(mask, bias, scores_BHTS)
+    if added is not None:
+        scores_BHTS = scores_BHTS + added
+    weights_BHTS = torch.softmax(scores_BHTS, dim=-1)
+    if may_see_nothing(mask):
+        may_look = mask.dense(q_BHTK.shape[-2], k_BHSK.shape[-2], q_BHTK.device)
+        assert may_look is not None
+        weights_BHTS = weights_BHTS.masked_fill(~may_look, 0.0)
+    return weights_BHTS @ v_BHSV
+
+
+def fused_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None) -> Tensor:
+    """torch's fused kernel; the triangle is left to it where the mask is nothing else."""
+    if bias is None and (mask.is_causal_only or mask.is_everything):
+        return functional.scaled_dot_product_attention(
+            q_BHTK, k_BHSK, v_BHSV, is_causal=mask.is_causal_only and q_BHTK.shape[-2] > 1
+        )
+    queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
+    if bias is None:
+        may_look = mask.dense(queries, keys, q_BHTK.device)
+        return functional.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=may_look)
+    added = additive_mask(mask, bias, q_BHTK, queries, keys)
+    out = functional.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=added)
+    if may_see_nothing(mask):
+        may_look = mask.dense(queries, keys, q_BHTK.device)
+        assert may_look is not None
+        out = out.masked_fill(~may_look.any(-1, keepdim=True), 0.0)
+    return out
+
+
+def additive_mask(
+    mask: Mask, bias: Tensor | None, like: Tensor, queries: int = 0, keys: int = 0
+) -> Tensor | None:
+    """Bias and mask as one tensor that is added to the scores.
+
+    Forbidden keys get a large finite number: their weight underflows to exactly 0 beside any allowed key,
+    a row without allowed keys stays finite, and ``exp`` stays away from slow denormal numbers.
+    """
+    may_look = mask.dense(queries or like.shape[-2], keys or like.shape[-1], like.device)
+    if may_look is None:
+        return bias
+    forbidden = torch.zeros(may_look.shape, dtype=like.dtype, device=like.device)
+    forbidden.masked_fill_(~may_look, -1e9 if like.dtype != torch.float16 else -6e4)
+    return forbidden if bias is None else forbidden + bias
+
+
+def may_see_nothing(mask: Mask) -> bool:
+    """Whether some query could be left without any key; triangles and non-empty sentences never do that."""
+    return mask.dense_BHTS is not None or mask.query_segments_BT is not None or (
+        mask.lengths_B is not None and bool((mask.lengths_B < 1).any())
+    ) or (mask.window > 0 and mask.lengths_B is not None)
+
+
+class DotScore(nn.Module):
+    """q·k, unscaled."""
+
+    def forward(self, q_BHTK: Tensor, k_BHSK: Tensor) -> Tensor:
+        return formulas.dot_scores(q_BHTK, k_BHSK)
+
+
+class ScaledDotScore(nn.Module):
+    """q·k/√d_k."""
+
+    def forward(self, q_BHTK: Tensor, k_BHSK: Tensor) -> Tensor:
+        return formulas.scaled_dot_scores(q_BHTK, k_BHSK)
+
+
+class BilinearScore(nn.Module):
+    """qᵀ M k with a learned matrix: widths may differ."""
+
+    def __init__(self, query_width: int, key_width: int) -> None:
+        super().__init__()
+        self.matrix_AB = nn.Parameter(torch.empty(query_width, key_width))
+        nn.init.xavier_uniform_(self.matrix_AB)
+
+    def forward(self, q_BHTA: Tensor, k_BHSB: Tensor) -> Tensor:
+        return formulas.bilinear_scores(q_BHTA, k_BHSB, self.matrix_AB)
+
+
+class AdditiveScore(nn.Module):
+    """vᵀ tanh(W q + U k) with learned W, U and v: widths may differ."""
+
+    def __init__(self, query_width: int, key_width: int, hidden_width: int) -> None:
+        super().__init__()
+        self.w_AC = nn.Parameter(torch.empty(query_width, hidden_width))
+        self.u_BC = nn.Parameter(torch.empty(key_width, hidden_width))
+        self.v_C = nn.Parameter(torch.empty(hidden_width))
+        nn.init.xavier_uniform_(self.w_AC)
+        nn.init.xavier_uniform_(self.u_BC)
+        nn.init.uniform_(self.v_C, -1 / math.sqrt(hidden_width), 1 / math.sqrt(hidden_width))
+
+    def forward(self, q_BHTA: Tensor, k_BHSB: Tensor) -> Tensor:
+        return formulas.additive_scores(q_BHTA, k_BHSB, self.w_AC, self.u_BC, self.v_C)
+
+
+class SoftmaxConfig(Part):
+    """Scaled dot-product attention, or another score or temperature by the plain formula."""
+
+    kind: str = "softmax"
+    score: Literal["scaled-dot", "dot", "bilinear", "additive"] = "scaled-dot"
+    temperature: float = 1.0
+
+    def build(self, query_width: int, key_width: int) -> nn.Module:
+        if self.score == "scaled-dot" and self.temperature == 1.0:
+            return ScaledDot()
+        score: nn.Module
+        if self.score == "dot":
+            score = DotScore()
+        elif self.score == "scaled-dot":
+            score = ScaledDotScore()
+        elif self.score == "bilinear":
+            score = BilinearScore(query_width, key_width)
+        else:
+            score = AdditiveScore(query_width, key_width, key_width)
+        return Softmax(score, self.temperature)

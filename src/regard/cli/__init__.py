@@ -1,0 +1,1 @@
+"""Verbs, one file each; the only place that prints."""

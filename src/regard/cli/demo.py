@@ -1,0 +1,126 @@
+"""``regard demo``: the whole line in a few minutes, on sentences of the small world."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from regard.cli.console import JSON_OPTION, TrainingBar, console, counting, notes, write_json
+from regard.cli.evaluate import show
+from regard.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from regard.runs.load import Run
+    from regard.tasks.alignment import WordWeights
+
+SENTENCES = (
+    "the cat sat on the mat",
+    "the black cat sat on the mat",
+    "the old woman does not see the white horse",
+    "the girl who sleeps loves the small dog",
+    "the men went to the market",
+)
+
+
+def demo(
+    out: Path = typer.Option(Path("demo"), "--out", help="Where the run and the page are written."),
+    settings: list[str] = typer.Option([], "--set", metavar="A.B=C", help="Override a value of the recipe."),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Train an English to French Transformer on the built-in small world, score it, and look inside.
+
+    Example:
+
+      regard demo --out demo
+    """
+    from regard.runs.evaluate import evaluate
+    from regard.runs.load import load
+    from regard.runs.train import train
+
+    run_folder = out / "run"
+    make_way(run_folder)
+    notes.print("[bold]1. training[/bold] on sentences of the small world (Ctrl-C stops)")
+    bar = TrainingBar()
+    began = time.monotonic()
+    try:
+        train("small-world", run_folder, settings, observers=[bar])
+    finally:
+        bar.stop()
+    seconds = time.monotonic() - began
+    notes.print(f"   trained in {seconds:.0f} s")
+    notes.print("[bold]2. scoring[/bold] on sentences that it has not seen")
+    run = load(run_folder)
+    with counting("translating") as progress:
+        scores = evaluate(run, progress=progress)
+    translations = run.predict(SENTENCES)
+    found = run.alignment(SENTENCES, translations, words=_words)
+    page = out / "alignment.html"
+    write_page(page, run, scores, found, seconds)
+    if as_json:
+        write_json({**scores, "train_seconds": seconds, "run": str(run_folder), "page": str(page),
+                    "translations": dict(zip(SENTENCES, translations, strict=True))})  # fmt: skip
+        return
+    show(scores)
+    console.print("\n[bold]3. translating[/bold]")
+    for source, target in zip(SENTENCES, translations, strict=True):
+        console.print(f"   {source}  [dim]→[/dim]  [bold]{target}[/bold]")
+    show_alignment(run, found[0])
+    console.print(f"\nthe page: [bold]{page}[/bold]")
+    console.print(f"next: regard predict {run_folder} \"the small bird sings\"", style="dim")
+
+
+def make_way(folder: Path) -> None:
+    """An earlier demo is replaced; anything else that stands there is not touched."""
+    if not folder.exists():
+        return
+    recipe = folder / "recipe.toml"
+    if not recipe.exists() or 'name = "small-world"' not in recipe.read_text(encoding="utf-8"):
+        raise OptionError(f"{folder} holds something else than an earlier demo; choose another --out")
+    shutil.rmtree(folder)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    from regard.data.world import words
+
+    return words(text)
+
+
+def show_alignment(run: Run, weights: WordWeights) -> None:
+    """The word alignment that cross-attention found: each target word and what it reads most."""
+    head = run.alignment_head or next(iter(weights.by_head))
+    matrix = weights.by_head[head]
+    console.print(f"\n[bold]4. the alignment[/bold] found by cross-attention (layer {head[0] + 1}, head {head[1] + 1})")
+    for row, target in zip(matrix, weights.target_words):
+        best = int(row.argmax())
+        bar = "█" * round(float(row[best]) * 20)
+        console.print(f"   {target:>12} ← {weights.source_words[best]:<12} [dim]{row[best]:.2f}[/dim] {bar}")
+
+
+def write_page(path: Path, run: Run, scores: dict[str, Any], found: list[WordWeights], seconds: float) -> None:
+    from regard.core.files import write_text
+    from regard.inspection.demo_page import AlignedPair, DemoReport, demo_page
+
+    head = run.alignment_head or next(iter(found[0].by_head))
+    pairs = [
+        AlignedPair(one.source_words, one.target_words, one.by_head[head].tolist(), reference="") for one in found
+    ]
+    lines = [json.loads(line) for line in run.folder.metrics.read_text(encoding="utf-8").splitlines()]
+    curves = {
+        split: [(int(line["step"]), float(line["loss"])) for line in lines if line.get("split") == split]
+        for split in ("train", "validation")
+    }
+    parameters = sum(weight.numel() for weight in run.model.parameters())
+    facts = {
+        "parameters": f"{parameters:,}",
+        "training": f"{seconds:.0f} seconds",
+        "steps": f"{run.recipe.training.steps:,}",
+        "head shown": f"layer {head[0] + 1}, head {head[1] + 1}, chosen on validation sentences",
+    }
+    figures = {name: float(value) for name, value in scores.items() if isinstance(value, float)}
+    report = DemoReport("English to French, small world", pairs, figures, facts, curves["train"], curves["validation"])
+    write_text(path, demo_page(report))

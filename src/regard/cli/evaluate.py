@@ -1,0 +1,86 @@
+"""``regard evaluate``: a run is scored, alone or against another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from regard.cli.console import JSON_OPTION, console, counting, write_json
+from regard.cli.strategy import choose
+from regard.core.errors import OptionError
+
+EXAMPLES = """
+Examples:
+
+  regard evaluate runs/first
+
+  regard evaluate runs/first --source news.en --reference news.fr --beam 5
+
+  regard evaluate runs/first --against runs/second
+"""
+
+SHOWN = (
+    "bleu", "chrf", "exact_match", "token_accuracy", "word_error_rate", "character_error_rate", "alignment_error_rate"
+)
+
+
+def evaluate(
+    run: Path = typer.Argument(help="A run folder."),
+    source: Path = typer.Option(None, "--source", help="Sentences to translate, one a line."),
+    reference: Path = typer.Option(None, "--reference", help="Their references, one a line."),
+    beam: int = typer.Option(0, "--beam", min=0, help="Beam size; the recipe's own if not given."),
+    greedy: bool = typer.Option(False, "--greedy", help="The best token at every step."),
+    against: Path = typer.Option(None, "--against", help="Another run: paired significance on the same sentences."),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Score a run on its test split, or on files of your own."""
+    if (source is None) != (reference is None):
+        raise OptionError("--source and --reference belong together; give both or none")
+    from regard.runs.compare import significance
+    from regard.runs.evaluate import evaluate as score
+    from regard.runs.load import load
+
+    loaded = load(run)
+    options = choose(loaded.recipe.decoding, beam=beam, greedy=greedy)
+    with counting("translating") as progress:
+        scores = score(loaded, source=source or "", reference=reference or "", options=options, progress=progress)
+    if against is not None:
+        scores["against"] = significance(loaded, load(against), source or "", reference or "", options)
+    if as_json:
+        write_json(scores)
+    else:
+        show(scores)
+
+
+def show(scores: dict[str, Any]) -> None:
+    """A table of the figures with their intervals; signatures below."""
+    from rich.table import Table
+
+    splits = [name.removesuffix("exact_match") for name in scores if name.endswith("exact_match")]
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("score")
+    for split in splits:
+        table.add_column(split.rstrip("_") or str(scores.get("split", "given")), justify="right")
+    for name in SHOWN:
+        if any(f"{split}{name}" in scores for split in splits):
+            table.add_row(name.replace("_", " "), *(_figure(scores, f"{split}{name}") for split in splits))
+    console.print(table)
+    if "bleu_signature" in scores:
+        console.print(f"BLEU {scores['bleu_signature']}", style="dim")
+    if "against" in scores:
+        console.print(scores["against"]["sentence"])
+
+
+def _figure(scores: dict[str, Any], name: str) -> str:
+    if name not in scores:
+        return "–"
+    digits = 2 if name.endswith(("bleu", "chrf")) else 4
+    text = f"{scores[name]:.{digits}f}"
+    if f"{name}_low" in scores:
+        text += f" [dim]({scores[f'{name}_low']:.{digits}f}–{scores[f'{name}_high']:.{digits}f})[/dim]"
+    return text
+
+
+evaluate.__doc__ = f"{evaluate.__doc__}\n{EXAMPLES}"

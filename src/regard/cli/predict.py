@@ -1,0 +1,142 @@
+"""``regard predict``: one line in, one line out, order kept."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from regard.cli.console import JSON_OPTION, console, counting, read_lines, write_json
+from regard.cli.strategy import choose
+from regard.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from regard.runs.load import Answer, Run
+
+EXAMPLES = """
+Examples:
+
+  regard predict runs/first "the cat sat on the mat"
+
+  regard predict runs/first --file in.txt --beam 5 > out.txt
+
+  echo "the dog sleeps" | regard predict runs/first --temperature 0.8 --top-k 20 --seed 7
+
+  regard predict runs/first --file in.txt --reference given.txt     (log-probabilities of given pairs)
+"""
+
+
+def predict(
+    run: Path = typer.Argument(help="A run folder."),
+    texts: list[str] = typer.Argument(None, help="Texts; without them and --file, standard input is read."),
+    file: Path = typer.Option(None, "--file", help="Texts, one a line."),
+    beam: int = typer.Option(0, "--beam", min=0, help="Beam size."),
+    greedy: bool = typer.Option(False, "--greedy", help="The best token at every step."),
+    temperature: float = typer.Option(0.0, "--temperature", min=0.0, help="Sample; higher is bolder."),
+    top_k: int = typer.Option(0, "--top-k", min=0, help="Sample among the k best tokens only."),
+    top_p: float = typer.Option(1.0, "--top-p", min=0.0, max=1.0, help="Sample among the tokens that hold this share."),
+    seed: int = typer.Option(1, "--seed", help="Of sampling: same seed, same answers."),
+    n_best: int = typer.Option(0, "--n-best", min=0, help="Answers a text."),
+    scores: bool = typer.Option(False, "--scores", help="The log-probability before each answer."),
+    alignment: bool = typer.Option(False, "--alignment", help="Word links source-target after each answer."),
+    reference: Path = typer.Option(None, "--reference", help="Score these given answers instead."),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Answer texts with a trained run."""
+    if texts and file is not None:
+        raise OptionError("give texts on the command line or --file, not both")
+    inputs = list(texts) if texts else read_lines(file)
+    from regard.runs.load import load
+
+    loaded = load(run)
+    if reference is not None:
+        score_given(loaded, inputs, read_lines(reference), as_json)
+        return
+    options = choose(
+        loaded.recipe.decoding, beam=beam, greedy=greedy, temperature=temperature, top_k=top_k, top_p=top_p,
+        seed=seed, n_best=n_best,
+    )  # fmt: skip
+    with counting("answering") as progress:
+        answers = answer_lines(loaded, inputs, options, progress)
+    links = align(loaded, inputs, [found[0].text if found else "" for found in answers]) if alignment else None
+    if as_json:
+        write_json(as_object(inputs, answers, links, n_best, scores))
+    else:
+        write_lines(answers, links, n_best, scores)
+
+
+def answer_lines(run: Run, inputs: list[str], options: Any, progress: Any) -> list[list[Answer]]:
+    """Answers by input; an empty line has none."""
+    filled = [index for index, text in enumerate(inputs) if text.strip()]
+    found = run.answers([inputs[index] for index in filled], options, progress)
+    answers: list[list[Answer]] = [[] for _ in inputs]
+    for index, own in zip(filled, found, strict=True):
+        answers[index] = own
+    return answers
+
+
+def align(run: Run, sources: list[str], targets: list[str]) -> list[list[tuple[int, int]]]:
+    """Word links (source, target) by the head that evaluation chose, else by the layer before the last."""
+    import numpy as np
+
+    from regard.tasks.metrics.alignment import links_from_weights
+
+    usable = [index for index, pair in enumerate(zip(sources, targets)) if all(text.strip() for text in pair)]
+    found = run.alignment([sources[i] for i in usable], [targets[i] for i in usable])
+    links: list[list[tuple[int, int]]] = [[] for _ in sources]
+    for index, weights in zip(usable, found, strict=True):
+        head = run.alignment_head
+        if head is None:
+            layers = sorted({layer for layer, _ in weights.by_head})
+            chosen = layers[-2] if len(layers) > 1 else layers[-1]
+            matrix = np.mean([value for (layer, _), value in weights.by_head.items() if layer == chosen], axis=0)
+        else:
+            matrix = weights.by_head[head]
+        links[index] = sorted(links_from_weights(matrix))
+    return links
+
+
+def as_object(
+    inputs: list[str], answers: list[list[Answer]], links: Any, n_best: int, scores: bool
+) -> dict[str, Any]:
+    many = n_best > 1
+    outputs: list[Any] = [[one.text for one in own] if many else (own[0].text if own else "") for own in answers]
+    made: dict[str, Any] = {"inputs": inputs, "outputs": outputs}
+    if scores:
+        made["scores"] = [
+            [one.log_probability for one in own] if many else (own[0].log_probability if own else 0.0)
+            for own in answers
+        ]
+    if links is not None:
+        made["alignments"] = links
+    return made
+
+
+def write_lines(answers: list[list[Answer]], links: Any, n_best: int, scores: bool) -> None:
+    """One line for each input; with --n-best, input number and rank come first; fields are parted by tabs."""
+    for number, own in enumerate(answers):
+        if not own:
+            sys.stdout.write("\n")
+        for rank, one in enumerate(own):
+            fields = [str(number + 1), str(rank + 1)] if n_best > 1 else []
+            if scores:
+                fields.append(f"{one.log_probability:.4f}")
+            fields.append(one.text)
+            if links is not None and rank == 0:
+                fields.append(" ".join(f"{source}-{target}" for source, target in links[number]))
+            sys.stdout.write("\t".join(fields) + "\n")
+
+
+def score_given(run: Run, inputs: list[str], references: list[str], as_json: bool) -> None:
+    """The log-probability of each given answer."""
+    totals = [sum(pieces) for pieces in run.score(inputs, references)]
+    if as_json:
+        write_json({"inputs": inputs, "outputs": references, "scores": totals})
+        return
+    for total, reference in zip(totals, references, strict=True):
+        console.print(f"{total:.4f}\t{reference}", markup=False, soft_wrap=True)
+
+
+predict.__doc__ = f"{predict.__doc__}\n{EXAMPLES}"

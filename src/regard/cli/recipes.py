@@ -1,0 +1,55 @@
+"""``regard recipes``: what can be trained without writing a line."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import typer
+
+from regard.cli.console import JSON_OPTION, console, write_json
+from regard.core.config import nearest
+from regard.core.errors import RecipeError
+
+app = typer.Typer(help="The shipped recipes: list them, show one.", no_args_is_help=True)
+
+
+def _shipped() -> dict[str, Path]:
+    """By name; found without importing what recipes are parsed with, so that the list appears at once."""
+    folder = Path(str(resources.files("regard"))) / "recipes"
+    return {path.stem: path for path in sorted(folder.rglob("*.toml"))}
+
+
+@app.command("list")
+def list_recipes(as_json: bool = JSON_OPTION) -> None:
+    """List the shipped recipes."""
+    found = {name: tomllib.loads(path.read_text(encoding="utf-8")) for name, path in _shipped().items()}
+    described = {name: str(tree.get("description", "")) for name, tree in found.items()}
+    if as_json:
+        write_json({"recipes": described})
+        return
+    width = max(map(len, described))
+    for name, description in described.items():
+        console.print(f"[bold]{name:<{width}}[/bold]  {description}")
+
+
+@app.command("show")
+def show_recipe(
+    name: str = typer.Argument(help="A shipped recipe."),
+    full: bool = typer.Option(False, "--full", help="With every default written out."),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Show a recipe, as shipped or complete."""
+    shipped = _shipped()
+    if name not in shipped:
+        raise RecipeError(f"there is no recipe {name!r}{nearest(name, shipped)}; shipped are {', '.join(shipped)}")
+    text = shipped[name].read_text(encoding="utf-8")
+    if full:
+        from regard.runs.recipe import Recipe
+
+        text = Recipe.read(name).to_toml()
+    if as_json:
+        write_json({"name": name, "recipe": tomllib.loads(text)})
+    else:
+        console.print(text, markup=False, end="", soft_wrap=True)

@@ -1,0 +1,51 @@
+"""Decoding options of the command line become a strategy; what does not go together is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from regard.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from regard.decoding.options import Strategy
+
+
+def choose(
+    default: Any,
+    *,
+    beam: int = 0,
+    greedy: bool = False,
+    temperature: float = 0.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
+    seed: int = 1,
+    n_best: int = 0,
+) -> Strategy:
+    """The strategy that the options name, or the recipe's own where they say nothing."""
+    from regard.core.config import parse
+    from regard.decoding.options import Beam, Greedy, Sampling
+
+    sampling = temperature > 0 or top_k > 0 or top_p < 1
+    ways = {"--beam": beam, "--greedy": greedy, "--temperature/--top-k/--top-p": sampling}
+    named = [name for name, wanted in ways.items() if wanted]
+    if len(named) > 1:
+        raise OptionError(f"{' and '.join(named)} do not go together; choose one way of decoding")
+    answers = {"n_best": n_best} if n_best else {}
+    where = "decoding options"
+    if greedy:
+        if n_best > 1:
+            raise OptionError("--greedy knows one answer only; use --beam N or --temperature T with --n-best")
+        return parse(Greedy, {}, where)
+    if sampling:
+        chosen = {"temperature": temperature or 1.0, "top_k": top_k, "top_p": top_p, "seed": seed}
+        return parse(Sampling, {**chosen, **answers}, where)
+    if beam:
+        return parse(Beam, {"size": max(beam, n_best), **_penalty(default), **answers}, where)
+    if answers:
+        return parse(type(default), {**default.model_dump(), **answers}, where)
+    return default
+
+
+def _penalty(default: Any) -> dict[str, Any]:
+    """The recipe's length penalty was tuned with its model; another beam size keeps it."""
+    return {"length_penalty": default.length_penalty} if hasattr(default, "length_penalty") else {}

@@ -1,0 +1,1 @@
+"""What everybody shares: configuration base, the seams, taps, atomic files, errors, the shape legend."""

@@ -1,0 +1,198 @@
+"""Configuration: frozen models, choices by ``kind``, overrides by path, and errors that name the nearest key.
+
+A choice is an object with its own fields. ``Choices`` is a table from a kind to the class that is
+configured, written as ``"package.module:Class"`` so that naming a choice imports nothing; a part from
+outside the package is named in a recipe by such a string itself.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+
+from regard.core.errors import RecipeError, enumerate_problems
+
+
+class Config(BaseModel):
+    """A frozen group of settings. Unknown keys fail; a number is not a string; sequences are tuples."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+
+
+class Part(Config):
+    """Settings of something that can be chosen by ``kind``."""
+
+    kind: str = ""
+
+
+AnyConfig = TypeVar("AnyConfig", bound=Config)
+
+
+class Choices:
+    """The alternatives at one place of a recipe; used as metadata of a field: ``Annotated[Part, CHOICES]``."""
+
+    def __init__(self, what: str, default: str, table: Mapping[str, str]) -> None:
+        self.what = what
+        self.default = default
+        self.table = dict(table)
+
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(self.table)
+
+    def resolve(self, kind: str) -> type[Part]:
+        """The configuration class behind a kind, or behind ``package.module:Class``."""
+        address = self.table.get(kind, kind)
+        if ":" not in address:
+            raise RecipeError(
+                f"unknown {self.what} kind {kind!r}{nearest(kind, self.table)}; "
+                f"known: {', '.join(self.table)}, or a part of your own as \"package.module:Class\""
+            )
+        module_name, _, class_name = address.partition(":")
+        try:
+            found = getattr(importlib.import_module(module_name), class_name)
+        except (ImportError, AttributeError) as error:
+            raise RecipeError(
+                f"{self.what} kind {kind!r} cannot be imported: {error}; "
+                "check the spelling, and that the package is installed or on PYTHONPATH"
+            ) from error
+        if not (isinstance(found, type) and issubclass(found, Part)):
+            raise RecipeError(
+                f"{self.what} kind {kind!r} is {found!r}, but a subclass of regard.core.config.Part is needed: "
+                "name the configuration class, the one with build()"
+            )
+        return found
+
+    def make(self) -> Any:
+        """The default choice with its own defaults."""
+        return self.resolve(self.default)(kind=self.default)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``; did you mean 'x'?`` or nothing."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def parse(cls: type[AnyConfig], tree: Mapping[str, Any], where: str = "recipe") -> AnyConfig:
+    """Validates a tree of tables into a configuration, or raises one error that lists every problem."""
+    problems: list[str] = []
+    made = _parse(cls, tree, "", problems)
+    if problems or made is None:
+        raise RecipeError(enumerate_problems(where, problems))
+    return made
+
+
+def _parse(cls: type[AnyConfig], tree: Mapping[str, Any], path: str, problems: list[str]) -> AnyConfig | None:
+    values: dict[str, Any] = {}
+    healthy = True
+    for key, value in tree.items():
+        field = cls.model_fields.get(key)
+        here = f"{path}{key}"
+        if field is None:
+            problems.append(f"{here}: unknown key{nearest(key, cls.model_fields)}; valid here: "
+                            f"{', '.join(cls.model_fields)}")
+            healthy = False
+            continue
+        before = len(problems)
+        values[key] = _parse_value(field, value, here, problems)
+        healthy &= len(problems) == before
+    if not healthy:
+        return None
+    try:
+        return cls.model_validate(values)
+    except ValidationError as error:
+        problems += [_in_words(path, detail) for detail in error.errors()]
+        return None
+
+
+def _parse_value(field: FieldInfo, value: Any, here: str, problems: list[str]) -> Any:
+    target = _table_type(field, value, here, problems)
+    if target is None:
+        return _tuples(value)
+    if not isinstance(value, Mapping):
+        problems.append(f"{here}: a table is expected, found {value!r}")
+        return value
+    return _parse(target, value, f"{here}.", problems)
+
+
+def _table_type(field: FieldInfo, value: Any, here: str, problems: list[str]) -> type[Config] | None:
+    choices = next((note for note in field.metadata if isinstance(note, Choices)), None)
+    if choices is not None:
+        kind = value.get("kind", choices.default) if isinstance(value, Mapping) else choices.default
+        try:
+            return choices.resolve(str(kind))
+        except RecipeError as error:
+            problems.append(f"{here}.kind: {error}")
+            return None
+    if isinstance(field.annotation, type) and issubclass(field.annotation, Config):
+        return field.annotation
+    return None
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(_tuples(item) for item in value)
+    return value
+
+
+def _in_words(path: str, detail: Any) -> str:
+    where = path + ".".join(str(step) for step in detail["loc"])
+    message = detail["msg"].removeprefix("Value error, ")
+    if detail["type"] in ("missing", "value_error"):
+        return f"{where.rstrip('.')}: {message}"
+    return f"{where.rstrip('.')}: {message}, found {detail['input']!r}"
+
+
+def override(tree: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
+    """Applies ``a.b.c=value`` settings to a tree of tables; a new ``kind`` replaces the table it stands in."""
+    result = _copy(tree)
+    for setting in settings:
+        path, equals, text = setting.partition("=")
+        keys = path.strip().split(".")
+        if not equals or not all(keys):
+            raise RecipeError(f"--set {setting}: expected path.to.key=value, as in training.steps=100")
+        table = result
+        for key in keys[:-1]:
+            inner = table.setdefault(key, {})
+            if not isinstance(inner, dict):
+                raise RecipeError(f"--set {setting}: {key!r} is the value {inner!r}, not a table")
+            table = inner
+        value = _toml_value(text.strip())
+        if keys[-1] == "kind" and table.get("kind") != value:
+            table.clear()
+        table[keys[-1]] = value
+    return result
+
+
+def _copy(tree: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: _copy(value) if isinstance(value, Mapping) else value for key, value in tree.items()}
+
+
+def _toml_value(text: str) -> Any:
+    """The text as a TOML value, else as a plain string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise RecipeError(f"{path} is not valid TOML: {error}") from error
+    except UnicodeDecodeError as error:
+        raise RecipeError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+
+
+def to_toml(config: Config) -> str:
+    """The complete configuration, every default written out."""
+    return tomli_w.dumps(config.model_dump())

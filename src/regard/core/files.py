@@ -1,0 +1,74 @@
+"""Files that are either there whole or not at all: atomic writing, checksums, JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from regard.core.errors import RunError
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Lets ``write`` fill a neighbour of ``path``, makes it durable, then puts it in place in one move.
+
+    A kill at any moment leaves the old file or the new one. A full disk leaves the old one and says so.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    neighbour = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(neighbour)
+        with neighbour.open("rb") as handle:
+            os.fsync(handle.fileno())
+        os.replace(neighbour, path)
+    except OSError as error:
+        neighbour.unlink(missing_ok=True)
+        raise RunError(
+            f"{path} could not be written: {error.strerror or error}; what stood there before is untouched. "
+            "Free some space or choose another folder, then go on with --resume"
+        ) from error
+    except BaseException:
+        neighbour.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes a rename inside the folder survive a power cut (where the system knows how)."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_text(path: Path, text: str) -> None:
+    write_atomically(path, lambda target: _write_text(target, text))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise RunError(f"{path} is not valid JSON: {error}") from error
+
+
+def sha256_of(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as handle:
+        while block := handle.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()

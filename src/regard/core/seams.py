@@ -1,0 +1,183 @@
+"""The seams of the house, each a Protocol with its law: mechanism, position, decodable, engine, task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
+    from torch import Tensor, nn
+
+    from regard.attention.masks import Mask
+    from regard.core.symbols import Sizes
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """How a query reads a memory; an ``nn.Module``.
+
+    Law: ``forward`` equals ``weights(...) @ v`` wherever ``has_matrix``; a masked key has no influence; a
+    query that may look at nothing reads 0; with ``causal`` declared, no key after a query has influence even
+    without a mask; with ``cacheable`` declared, queries may arrive later than their keys (the mask's offset).
+    """
+
+    causal: bool
+    cacheable: bool
+    has_matrix: bool
+
+    def __call__(
+        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
+    ) -> Tensor: ...
+
+    def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
+        """The exact matrix weights_BHTS, or NoMatrix."""
+        ...
+
+
+class Position(Protocol):
+    """Where a token stands. Any of the three may do nothing; a model calls all three and asks no questions.
+
+    Law: positions are counted from ``offset``, so a cached step equals the same row of the full pass.
+    """
+
+    def embed(self, x_BTD: Tensor, offset: int = 0) -> Tensor:
+        """Acts on embeddings (absolute positions: added or concatenated)."""
+        ...
+
+    def rotate(self, x_BHTK: Tensor, offset: int = 0) -> Tensor:
+        """Acts on queries and keys (rotary positions)."""
+        ...
+
+    def bias(self, queries: int, keys: int, offset: int = 0) -> Tensor | None:
+        """Acts on scores: bias_HTS (relative positions)."""
+        ...
+
+
+class DecodingState(Protocol):
+    """All that a model remembers between two steps of decoding.
+
+    Law: rows that belong to one sentence stand together. ``reorder`` keeps the given rows, in that order; a
+    row may be repeated or left out. It moves only what differs between the rows of one sentence; what is the
+    same for a whole sentence (its encoded source) is kept once. The old state is consumed.
+    """
+
+    def reorder(self, rows: Tensor) -> DecodingState: ...
+
+
+class Decodable(Protocol):
+    """A model from which an answer can be read token by token.
+
+    Law: ``step`` over tokens one by one gives the same logits as one step over all of them, and the same as
+    the parallel training pass. Nothing hides in the module: all memory is in the state.
+    """
+
+    def start(self, source: Any) -> DecodingState:
+        """One row for each sentence of the source batch."""
+        ...
+
+    def step(self, tokens_BT: Tensor, state: Any) -> tuple[Tensor, Any]:
+        """logits_BTW for what follows each token, and the new state; the old state is consumed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One answer: its tokens without the closing symbol, its total log-probability, and its ranking score."""
+
+    tokens: tuple[int, ...]
+    log_probability: float
+    score: float
+    finished: bool = True
+
+
+class Engine(Protocol):
+    """Inputs to hypotheses, whatever does the work.
+
+    Law: one list of hypotheses, best first, for each input, in the order of the inputs, and the same answer
+    whatever else stands in the batch.
+    """
+
+    def predict(self, inputs: Sequence[Sequence[int]], options: Any) -> list[list[Hypothesis]]: ...
+
+
+@dataclass(slots=True)
+class Sums:
+    """Named sums with their counts, so that means over batches, accumulation and ranks come out right.
+
+    ``sums["loss"]`` is the differentiable total; ``counts`` divides it.
+    """
+
+    sums: dict[str, Tensor]
+    counts: dict[str, int]
+
+    def mean(self, name: str) -> float:
+        return float(self.sums[name].detach()) / max(self.counts[name], 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What an evaluation found: figures by name, and texts that belong to them (signatures)."""
+
+    figures: Mapping[str, float]
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**self.figures, **self.notes}
+
+
+class Task(Protocol):
+    """What is asked of a model and what counts as good; the training loop knows a task only through this.
+
+    Law: ``sums(model, batch)`` adds over examples, i.e. the sums over the parts of a batch equal the sums over
+    the whole, unless ``additive`` is False; then accumulation and several ranks are refused.
+    """
+
+    additive: bool
+
+    def sizes(self) -> Sizes:
+        """What the data fixes about the model."""
+        ...
+
+    def examples(self, split: str, epoch: int) -> Sequence[Any]:
+        """The encoded examples of a split, the same for the same (seed, epoch)."""
+        ...
+
+    def lengths(self, examples: Sequence[Any]) -> np.ndarray:
+        """lengths_NA: the sizes of every example along each padded axis, which batches are made from."""
+        ...
+
+    def weight(self, lengths_NA: np.ndarray) -> int:
+        """How many loss terms the examples of these lengths hold (the count of ``sums["loss"]``)."""
+        ...
+
+    def collate(self, examples: Sequence[Any], device: torch.device) -> Any:
+        """Examples become one batch of tensors."""
+        ...
+
+    def sums(self, model: nn.Module, batch: Any) -> Sums:
+        """A batch becomes named sums; ``loss`` is the one that is trained on."""
+        ...
+
+
+class Observer(Protocol):
+    """Is told what happens in training; draws bars, writes files, decides to stop."""
+
+    def started(self, total_steps: int, step: int) -> None: ...
+
+    def stepped(self, step: int, figures: Mapping[str, float]) -> None: ...
+
+    def validated(self, step: int, figures: Mapping[str, float]) -> None: ...
+
+    def saved(self, step: int, folder: Path) -> None: ...
+
+    def said(self, message: str) -> None:
+        """A sentence for the user that is not an error (a checkpoint skipped, an early stop)."""
+        ...
+
+    def finished(self, step: int) -> None: ...
+
+

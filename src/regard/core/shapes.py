@@ -1,0 +1,32 @@
+"""The shape legend: a suffix on a name says what its axes are, the same letters in the whole codebase.
+
+====== ==================================== ====== ====================================
+B      batch                                F      feed-forward width
+H      heads                                W      vocabulary (the words to choose from)
+G      key/value heads (groups)             L      layers
+T      target or query positions            N      nodes or patches
+S      source or key positions              R      latent rank, or rows of a search
+D      model width                          E      experts
+K      key width                            V      value width
+====== ==================================== ====== ====================================
+
+So ``q_BHTK`` holds queries by batch, head, query position and key width, ``weights_BHTS`` is an attention
+matrix and ``logits_BTW`` scores every word at every position.
+"""
+
+LEGEND = {
+    "B": "batch",
+    "H": "heads",
+    "G": "key/value heads",
+    "T": "target or query positions",
+    "S": "source or key positions",
+    "D": "model width",
+    "K": "key width",
+    "V": "value width",
+    "F": "feed-forward width",
+    "W": "vocabulary",
+    "L": "layers",
+    "N": "nodes or patches",
+    "R": "latent rank, or rows of a search",
+    "E": "experts",
+}

@@ -1,0 +1,26 @@
+"""From the world to batches: readers, tokenizers, ledger, bucketing, small worlds."""
+
+from __future__ import annotations
+
+from regard.core.config import Choices
+
+DATA = Choices(
+    "data",
+    "small-world",
+    {
+        "small-world": "regard.data.sources:SmallWorld",
+        "pairs": "regard.data.sources:PairFiles",
+        "toy": "regard.data.toys:Toy",
+    },
+)
+
+TOKENIZERS = Choices(
+    "tokenizer",
+    "bpe",
+    {
+        "bpe": "regard.data.tokenizers:BpeTokenizer",
+        "word": "regard.data.tokenizers:WordTokenizer",
+        "character": "regard.data.tokenizers:CharacterTokenizer",
+        "byte": "regard.data.tokenizers:ByteTokenizer",
+    },
+)

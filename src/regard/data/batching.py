@@ -1,0 +1,65 @@
+"""Batches by token budget and length: a function of (lengths, budget, seed, epoch) and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from regard.core.errors import DataError
+
+LENGTH_NOISE = 2.0  # so that equal epochs do not make equal batches; costs a per cent of padding
+
+
+def epoch_order(
+    lengths_NA: np.ndarray, budget: int, seed: int, epoch: int, weights: Sequence[float] = ()
+) -> list[np.ndarray]:
+    """One epoch: batches of example indices, alike in length, in random order.
+
+    With weights, an example of weight 2.5 appears twice in every epoch and a third time in half of them.
+    """
+    generator = np.random.default_rng((seed, epoch))
+    chosen = _repeat(weights, generator) if len(weights) else np.arange(len(lengths_NA))
+    chosen = generator.permutation(chosen)
+    noisy = lengths_NA[chosen].astype(np.float64)
+    noisy[:, 0] += generator.uniform(0, LENGTH_NOISE, len(noisy))  # the last axis, the target, is kept exact
+    by_length = chosen[np.lexsort(noisy.T)]
+    batches = cut(lengths_NA, by_length, budget)
+    return [batches[index] for index in generator.permutation(len(batches))]
+
+
+def in_length_order(lengths_NA: np.ndarray, budget: int) -> list[np.ndarray]:
+    """Every example once, long ones first, for validation and prediction."""
+    return cut(lengths_NA, np.lexsort(lengths_NA.T)[::-1], budget)
+
+
+def cut(lengths_NA: np.ndarray, order: np.ndarray, budget: int) -> list[np.ndarray]:
+    """Cuts an order into batches whose padded size, rows × longest on any axis, stays within the budget."""
+    largest = lengths_NA.max(axis=1) if len(lengths_NA) else np.zeros(0, dtype=np.int64)
+    if len(order) and largest[order].max() > budget:
+        raise DataError(
+            f"an example of {int(largest[order].max())} tokens does not fit into training.batch_tokens = "
+            f"{budget}; raise it, or lower task.longest"
+        )
+    batches: list[np.ndarray] = []
+    start, width = 0, 0
+    for place, index in enumerate(order):
+        width_with = max(width, int(largest[index]))
+        if (place - start + 1) * width_with > budget:
+            batches.append(order[start:place])
+            start, width_with = place, int(largest[index])
+        width = width_with
+    if start < len(order):
+        batches.append(order[start:])
+    return batches
+
+
+def parts(batch: np.ndarray, count: int) -> list[np.ndarray]:
+    """A global batch divided for accumulation and ranks; some parts may be empty."""
+    return np.array_split(batch, count)
+
+
+def _repeat(weights: Sequence[float], generator: np.random.Generator) -> np.ndarray:
+    wanted = np.asarray(weights, dtype=np.float64)
+    times = np.floor(wanted) + (generator.random(len(wanted)) < wanted % 1.0)
+    return np.repeat(np.arange(len(wanted)), times.astype(np.int64))

@@ -1,0 +1,194 @@
+"""Readers: parallel text files, TSV and JSON lines, plain or compressed, become pairs; no line gets lost."""
+
+from __future__ import annotations
+
+import bz2
+import difflib
+import gzip
+import json
+import lzma
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from regard.core.errors import DataError
+from regard.data.corpus import Pair
+from regard.data.ledger import Ledger
+
+_OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+COMPRESSIONS = tuple(_OPENERS)
+_SHOWN = 10
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def read_parallel(source: Path, target: Path, split: str, ledger: Ledger) -> list[Pair]:
+    """Line i of one file belongs to line i of the other."""
+    sources, targets = read_lines(source), read_lines(target)
+    if len(sources) != len(targets):
+        raise DataError(
+            f"{source} has {len(sources):,} lines, but {target} has {len(targets):,}; line i of one file "
+            "must be the translation of line i of the other. Look for a line that was lost or broken in two, "
+            "or check that the two files belong together"
+        )
+    rows = ((number, *sides) for number, sides in enumerate(zip(sources, targets), start=1))
+    return _keep(rows, str(source), split, ledger)
+
+
+def read_tsv(path: Path, split: str, ledger: Ledger) -> list[Pair]:
+    """Source and target in one line with a tab between them; quotation marks mean nothing special."""
+    rows: list[tuple[int, str, str]] = []
+    wrong: list[str] = []
+    for number, line in enumerate(read_lines(path), start=1):
+        columns = line.split("\t")
+        if not line.strip():
+            columns = ["", ""]
+        if len(columns) == 2:
+            rows.append((number, columns[0], columns[1]))
+        else:
+            wrong.append(f"line {number} has {len(columns)}")
+    if wrong:
+        raise DataError(
+            f"{path}: exactly 2 columns with a tab between them are needed (source, target), "
+            f"but {_some(wrong)}. Keep two columns, e.g. with: cut -f 1,2"
+        )
+    return _keep(rows, str(path), split, ledger)
+
+
+def read_json_lines(
+    path: Path, split: str, ledger: Ledger, source_key: str = "source", target_key: str = "target"
+) -> list[Pair]:
+    """One JSON object a line, with the two texts under two keys."""
+    rows: list[tuple[int, str, str]] = []
+    wrong: list[str] = []
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            rows.append((number, "", ""))
+            continue
+        try:
+            source, target = _texts(line, (source_key, target_key))
+            rows.append((number, source, target))
+        except ValueError as error:
+            wrong.append(f"line {number}: {error}")
+    if wrong:
+        raise DataError(
+            f"{path}: every line must be a JSON object with text under {source_key!r} and {target_key!r}, "
+            f"but {_some(wrong)}. Mend these lines, or name other keys with source_key and target_key"
+        )
+    return _keep(rows, str(path), split, ledger)
+
+
+def _texts(line: str, keys: Sequence[str]) -> list[str]:
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"broken JSON ({error.msg} at column {error.colno})") from error
+    if not isinstance(record, dict):
+        raise ValueError(f"{type(record).__name__} instead of an object")
+    missing = [key for key in keys if key not in record]
+    if missing:
+        absent, present = " and no ".join(map(repr, missing)), ", ".join(map(repr, record))
+        raise ValueError(f"no {absent} among its keys {present}")
+    for key in keys:
+        if not isinstance(record[key], str):
+            raise ValueError(f"{key!r} is not text but {json.dumps(record[key])[:40]}")
+        # "\ud800" is legal JSON but no character, and would fail far from here.
+        if any("\ud800" <= character <= "\udfff" for character in record[key]):
+            raise ValueError(f"{key!r} holds half a surrogate pair, which is no character")
+    return [record[key] for key in keys]
+
+
+def _keep(rows: Iterable[tuple[int, str, str]], file: str, split: str, ledger: Ledger) -> list[Pair]:
+    """Strips both sides, and skips, into the ledger, every pair of which a side is empty."""
+    pairs: list[Pair] = []
+    read = 0
+    for number, source, target in rows:
+        read += 1
+        source, target = source.strip(), target.strip()
+        if source and target:
+            pairs.append(Pair(source, target, number, file))
+        elif source or target:
+            ledger.skip(split, file, number, "the target is empty" if source else "the source is empty")
+        else:
+            ledger.skip(split, file, number, "both sides are empty")
+    ledger.record(split, file, read=read, kept=len(pairs))
+    return pairs
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a UTF-8 file; only a newline ends a line, unlike in ``str.splitlines``."""
+    lines: list[str] = []
+    wrong: list[str] = []
+    offset = 0
+    for number, raw in enumerate(_raw_lines(path), start=1):
+        start = offset
+        offset += len(raw)
+        if number == 1 and raw.startswith(_BYTE_ORDER_MARK):
+            raw, start = raw[len(_BYTE_ORDER_MARK):], len(_BYTE_ORDER_MARK)
+        try:
+            lines.append(raw.decode("utf-8").rstrip("\r\n"))
+        except UnicodeDecodeError as error:
+            wrong.append(f"line {number}, byte {start + error.start} of the file (0x{raw[error.start]:02X})")
+    if wrong:
+        raise DataError(
+            f"{path} is not valid UTF-8: {_some(wrong)}. Convert it, e.g. with: iconv -f latin1 -t utf-8"
+        )
+    return lines
+
+
+def _raw_lines(path: Path) -> Iterator[bytes]:
+    whole = 0
+    try:
+        with _open(path) as handle:
+            for raw in handle:
+                yield raw
+                whole += 1
+    except FileNotFoundError:
+        raise missing_files([path]) from None
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise _broken(path, whole, error) from error
+    except OSError as error:
+        if path.suffix in _OPENERS and error.errno is None:
+            raise _broken(path, whole, error) from error
+        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _open(path: Path) -> IO[bytes]:
+    return _OPENERS[path.suffix](path, "rb") if path.suffix in _OPENERS else path.open("rb")
+
+
+def _broken(path: Path, whole: int, error: Exception) -> DataError:
+    return DataError(
+        f"{path}: the compressed file is truncated or broken after {whole:,} whole lines ({error}); "
+        "fetch it or compress it again"
+    )
+
+
+def find_file(path: Path) -> Path:
+    """The file itself, or the same name with .gz, .bz2 or .xz; the bare path where there is none."""
+    candidates = [path, *(path.with_name(path.name + suffix) for suffix in COMPRESSIONS)]
+    return next((candidate for candidate in candidates if candidate.is_file()), path)
+
+
+def missing_files(paths: Sequence[Path], remedy: str = "") -> DataError:
+    """One error for all files that are not there, with what does stand in their folders."""
+    lines = [f"no file {path}{_similar(path)}" for path in paths]
+    if remedy:
+        lines.append(remedy)
+    return DataError("\n".join(lines))
+
+
+def _similar(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"; the folder {folder} does not exist (the current folder is {Path.cwd()})"
+    names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
+    close = difflib.get_close_matches(path.name, names, n=5, cutoff=0.4)
+    if close:
+        return f"; similar names in that folder: {', '.join(close)}"
+    return f"; {len(names)} files stand in that folder, none with a similar name"
+
+
+def _some(problems: Sequence[str]) -> str:
+    more = f" and {len(problems) - _SHOWN:,} more" if len(problems) > _SHOWN else ""
+    return "; ".join(problems[:_SHOWN]) + more

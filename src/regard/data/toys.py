@@ -1,0 +1,109 @@
+"""Toy problems, learned in seconds: copy, reverse or sort a sequence of symbols."""
+
+from __future__ import annotations
+
+import itertools
+import string
+from collections import Counter
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from regard.core.config import Part
+from regard.core.errors import DataError
+from regard.data.corpus import Corpus, GoldAlignment, Pair
+from regard.data.ledger import Ledger
+
+Sequence = tuple[int, ...]
+
+
+class Toy(Part):
+    """Sequences of symbols (letters up to 26 of them, numbers beyond) and what the problem makes of them."""
+
+    kind: str = "toy"
+    problem: Literal["copy", "reverse", "sort"] = "reverse"
+    symbols: int = Field(default=20, ge=1)
+    minimum_length: int = Field(default=3, ge=1)
+    maximum_length: int = Field(default=10, ge=1)
+    train: int = Field(default=10_000, ge=1)
+    validation: int = Field(default=500, ge=0)
+    test: int = Field(default=500, ge=0)
+
+    @model_validator(mode="after")
+    def _lengths_in_order(self) -> Toy:
+        if self.minimum_length > self.maximum_length:
+            raise ValueError(
+                f"minimum_length {self.minimum_length} is greater than maximum_length {self.maximum_length}"
+            )
+        return self
+
+    def load(self, seed: int, ledger: Ledger) -> Corpus:
+        sizes = {"train": self.train, "validation": self.validation, "test": self.test}
+        drawn = iter(self._distinct(sum(sizes.values()), np.random.default_rng(seed)))
+        names = _names(self.symbols)
+        splits: dict[str, tuple[Pair, ...]] = {}
+        gold: dict[str, tuple[GoldAlignment, ...]] = {}
+        for split, size in sizes.items():
+            solved = [self._solve(sequence) for sequence in itertools.islice(drawn, size)]
+            golden = tuple(_gold(source, order, names, self.problem) for source, order in solved)
+            splits[split] = tuple(
+                Pair(" ".join(pair.source_words), " ".join(pair.target_words), line, f"toy {self.problem}")
+                for line, pair in enumerate(golden, start=1)
+            )
+            if split != "train":
+                gold[split] = golden
+            ledger.record(split, f"toy {self.problem}", read=size, kept=size)
+            ledger.splits[split] = size
+        ledger.check()
+        return Corpus(splits, ledger, gold)
+
+    def _solve(self, source: Sequence) -> tuple[Sequence, list[int]]:
+        """A sequence, and which of its positions stands at each position of the answer."""
+        order = list(range(len(source)))
+        if self.problem == "reverse":
+            order.reverse()
+        elif self.problem == "sort":
+            order.sort(key=lambda position: source[position])
+        return source, order
+
+    def _distinct(self, wanted: int, generator: np.random.Generator) -> list[Sequence]:
+        """Sequences without repetition, so that the splits share nothing; lengths are drawn evenly."""
+        lengths = range(self.minimum_length, self.maximum_length + 1)
+        possible = sum(self.symbols**length for length in lengths)
+        if possible < wanted:
+            raise DataError(
+                f"{self.symbols} symbols in lengths {lengths[0]} to {lengths[-1]} give only {possible:,} "
+                f"different sequences, but {wanted:,} are wanted for train, validation and test together; "
+                "use more symbols, a greater maximum_length, or smaller splits"
+            )
+        # Drawing until enough are new would take long where nearly all are wanted.
+        if possible <= 4 * wanted:
+            symbols = range(self.symbols)
+            every = [row for length in lengths for row in itertools.product(symbols, repeat=length)]
+            return [every[index] for index in generator.permutation(possible)[:wanted]]
+        found: dict[Sequence, None] = {}
+        while len(found) < wanted:
+            for length in generator.integers(lengths[0], lengths[-1] + 1, size=wanted - len(found)):
+                found[tuple(generator.integers(self.symbols, size=length).tolist())] = None
+        return list(found)
+
+
+def _names(symbols: int) -> list[str]:
+    if symbols <= len(string.ascii_lowercase):
+        return list(string.ascii_lowercase[:symbols])
+    return [str(number) for number in range(symbols)]
+
+
+def _gold(source: Sequence, order: list[int], names: list[str], problem: str) -> GoldAlignment:
+    """A target symbol is linked to where it came from; after sorting, that may be any equal symbol."""
+    sure = {(origin, position) for position, origin in enumerate(order)}
+    possible = set(sure)
+    if problem == "sort":
+        count = Counter(source)
+        sure = {(origin, position) for origin, position in sure if count[source[origin]] == 1}
+        possible = {(other, position) for position, origin in enumerate(order)
+                    for other, symbol in enumerate(source) if symbol == source[origin]}
+    words = tuple(names[symbol] for symbol in source)
+    answer = tuple(words[origin] for origin in order)
+    return GoldAlignment(words, answer, frozenset(sure), frozenset(possible))

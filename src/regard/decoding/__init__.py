@@ -1,0 +1,13 @@
+"""How an answer is chosen: greedy, beam, sampling; one search serves every model that can be decoded."""
+
+from regard.core.config import Choices
+
+STRATEGIES = Choices(
+    "decoding",
+    "beam",
+    {
+        "greedy": "regard.decoding.options:Greedy",
+        "beam": "regard.decoding.options:Beam",
+        "sampling": "regard.decoding.options:Sampling",
+    },
+)

@@ -1,0 +1,112 @@
+"""Decoding strategies as settings: what may be set, in which range, and the search that each one builds."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import partial
+from typing import Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from regard.core.config import Part
+from regard.decoding.sentences import Search
+
+
+class Strategy(Part):
+    """What every strategy has: a limit for the answer, rows that it needs for a sentence, and its search."""
+
+    max_length: int = Field(default=0, ge=0)
+    """The most tokens that are chosen, the closing symbol among them; 0: 2 × source length + 10."""
+
+    def limit(self, source_length: int) -> int:
+        """Depends on this sentence only, so that an answer does not depend on its neighbours in a batch."""
+        return self.max_length or 2 * source_length + 10
+
+    @property
+    @abstractmethod
+    def rows(self) -> int:
+        """How many rows of a batch one sentence takes."""
+
+    @abstractmethod
+    def build(self) -> Search:
+        """The search with these settings."""
+
+
+class Greedy(Strategy):
+    """The most probable token at every step."""
+
+    kind: str = "greedy"
+
+    @property
+    def rows(self) -> int:
+        return 1
+
+    def build(self) -> Search:
+        from regard.decoding import greedy
+
+        return partial(greedy.search, options=self)
+
+
+class Beam(Strategy):
+    """The most probable prefixes at every step, ``size`` of them for a sentence.
+
+    ``length_penalty`` is the α of Wu et al. (2016), equation 14; 0 ranks by plain log-probability. A sentence
+    is done when no living prefix can still reach the best ``n_best`` finished ones (``stop = "exact"``), or
+    already when ``size`` of them have finished (``stop = "full"``, as most toolkits do: fewer steps, and a
+    longer answer that would have won is now and then missed).
+    """
+
+    kind: str = "beam"
+    size: int = Field(default=5, ge=1)
+    length_penalty: float = Field(default=1.0, ge=0.0, le=10.0)
+    n_best: int = Field(default=1, ge=1)
+    stop: Literal["exact", "full"] = "exact"
+
+    @model_validator(mode="after")
+    def _enough_beams(self) -> Beam:
+        if self.n_best > self.size:
+            raise ValueError(
+                f"n_best is {self.n_best}, but a beam of size {self.size} only gathers {self.size}; "
+                f"set size to {self.n_best} or more"
+            )
+        return self
+
+    @property
+    def rows(self) -> int:
+        return self.size
+
+    def build(self) -> Search:
+        from regard.decoding import beam
+
+        return partial(beam.search, options=self)
+
+
+class Sampling(Strategy):
+    """Tokens by chance: temperature first, then top-k, top-p and min-p, each on what the last one left."""
+
+    kind: str = "sampling"
+    temperature: float = 1.0
+    top_k: int = Field(default=0, ge=0)
+    top_p: float = Field(default=1.0, gt=0.0, le=1.0)
+    min_p: float = Field(default=0.0, ge=0.0, le=1.0)
+    seed: int = Field(default=1, ge=0)
+    n_best: int = Field(default=1, ge=1)
+
+    @field_validator("temperature")
+    @classmethod
+    def _neither_frozen_nor_boiling(cls, temperature: float) -> float:
+        if not 0.001 <= temperature <= 1000.0:
+            raise ValueError(
+                f"found {temperature}, expected 0.001 to 1000; "
+                'for the most probable token at every step choose kind = "greedy"'
+            )
+        return temperature
+
+    @property
+    def rows(self) -> int:
+        return self.n_best
+
+    def build(self) -> Search:
+        from regard.decoding import sampling
+
+        return partial(sampling.search, options=self)

@@ -1,0 +1,1 @@
+"""What happened inside: weights, alignment, the page."""

@@ -1,0 +1,18 @@
+"""Parts between attention and a model: embeddings, positions, feed-forward, dropout, blocks, the vocabulary loss."""
+
+from regard.core.config import Choices
+
+POSITIONS = Choices(
+    "position",
+    "sinusoidal",
+    {
+        "sinusoidal": "regard.layers.positions:SinusoidalConfig",
+        "learned": "regard.layers.positions:LearnedConfig",
+        "reversed-binary": "regard.layers.positions:ReversedBinaryConfig",
+        "grid": "regard.layers.positions:GridConfig",
+        "relative-bias": "regard.layers.positions:RelativeBiasConfig",
+        "rotary": "regard.layers.positions:RotaryConfig",
+        "none": "regard.layers.positions:NoPositionConfig",
+    },
+)
+FEED_FORWARDS = Choices("feed-forward", "plain", {"plain": "regard.layers.feed_forward:FeedForwardConfig"})

@@ -1,0 +1,40 @@
+"""Dropout that thresholds random bytes: the same law as torch's, at a fraction of the random numbers."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class Dropout(nn.Module):
+    """Sets each element to 0 with the given probability in training and scales the rest up.
+
+    A 64-bit draw decides about eight elements, so the probability is rounded to a multiple of 1/256; the
+    scale belongs to the rounded one, hence the expectation is exact.
+    """
+
+    def __init__(self, probability: float) -> None:
+        super().__init__()
+        if not 0 <= probability < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, found {probability}")
+        self.probability = probability
+        self.threshold = round(probability * 256)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or self.threshold == 0:
+            return x
+        if x.device.type != "cpu":
+            return nn.functional.dropout(x, self.probability)
+        keep = random_bytes(x.numel()).view(x.shape) >= self.threshold
+        # As floats: on a CPU two conversions cost less than multiplying by booleans forwards and backwards.
+        return x * keep.to(x.dtype).mul_(256 / (256 - self.threshold))
+
+    def extra_repr(self) -> str:
+        return f"{self.probability}"
+
+
+def random_bytes(count: int) -> Tensor:
+    """Uniform bytes from torch's generator, eight from each draw."""
+    draws = torch.empty((count + 7) // 8, dtype=torch.int64)
+    draws.random_(-(2**63), None)
+    return draws.view(torch.uint8)[:count]

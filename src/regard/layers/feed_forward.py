@@ -1,0 +1,45 @@
+"""The position-wise feed-forward network: the same two layers at every position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.core.config import Part
+from regard.layers.dropout import Dropout
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "gelu": functional.gelu}
+
+
+class FeedForward(nn.Module):
+    """FFN(x) = f(x W₁ + b₁) W₂ + b₂ (Vaswani et al. 2017, eq. 2): two 1×1 convolutions over the sequence."""
+
+    def __init__(
+        self, width: int, hidden_width: int, activation: Callable[[Tensor], Tensor], dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.inner = nn.Linear(width, hidden_width)
+        self.activation = activation
+        self.dropout = Dropout(dropout)
+        self.outer = nn.Linear(hidden_width, width)
+        for layer in (self.inner, self.outer):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        return self.outer(self.dropout(self.activation(self.inner(x_BTD))))
+
+
+class FeedForwardConfig(Part):
+    """Two layers with ReLU as published, or GELU."""
+
+    kind: str = "plain"
+    width: int = 2048
+    activation: Literal["relu", "gelu"] = "relu"
+
+    def build(self, model_width: int, dropout: float) -> nn.Module:
+        return FeedForward(model_width, self.width, ACTIVATIONS[self.activation], dropout)

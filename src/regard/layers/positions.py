@@ -1,0 +1,210 @@
+"""Where a token stands: sinusoids, learned vectors, reversed binary, two dimensions, relative bias, rotary.
+
+Absolute positions act on embeddings (added or concatenated), rotary ones on queries and keys, biases on
+scores. A model takes the object and calls all three of its methods; what does not apply does nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.core.config import Part
+from regard.core.errors import OptionError
+
+
+def sinusoids(positions_T: Tensor, width: int) -> Tensor:
+    """PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(…) (Vaswani et al. 2017, section 3.5)."""
+    frequencies = torch.exp(torch.arange(0, width, 2, device=positions_T.device) * (-math.log(10000.0) / width))
+    angles_TC = positions_T[:, None].float() * frequencies
+    table_TD = torch.stack((angles_TC.sin(), angles_TC.cos()), dim=-1).flatten(1)
+    return table_TD[:, :width]
+
+
+def reversed_binary(positions_T: Tensor, width: int) -> Tensor:
+    """The position as a binary number, lowest bit first, as −1 and 1: the digital ancestor of the sinusoids."""
+    bits_TD = (positions_T[:, None] >> torch.arange(width, device=positions_T.device).clamp(max=62)) & 1
+    return bits_TD.float() * 2 - 1
+
+
+def two_dimensional_sinusoids(rows: int, columns: int, width: int) -> Tensor:
+    """table_ND for a grid read row by row: half of the width says the row, half the column."""
+    by_row = sinusoids(torch.arange(rows), width // 2).repeat_interleave(columns, dim=0)
+    by_column = sinusoids(torch.arange(columns), width - width // 2).repeat(rows, 1)
+    return torch.cat((by_row, by_column), dim=-1)
+
+
+def rotate_pairs(x_BHTK: Tensor, angles_TC: Tensor) -> Tensor:
+    """Turns each pair (x₂ᵢ, x₂ᵢ₊₁) by its angle, so that q·k depends on the distance alone (Su et al. 2021)."""
+    even, odd = x_BHTK[..., 0::2], x_BHTK[..., 1::2]
+    cos, sin = angles_TC.cos().to(x_BHTK.dtype), angles_TC.sin().to(x_BHTK.dtype)
+    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2)
+
+
+class NoPosition(nn.Module):
+    """Says nothing: the base whose three methods leave everything as it is."""
+
+    def embed(self, x_BTD: Tensor, offset: int = 0) -> Tensor:
+        return x_BTD
+
+    def rotate(self, x_BHTK: Tensor, offset: int = 0) -> Tensor:
+        return x_BHTK
+
+    def bias(self, queries: int, keys: int, offset: int = 0) -> Tensor | None:
+        return None
+
+
+class TablePosition(NoPosition):
+    """Absolute positions from a table of vectors, added to the embeddings."""
+
+    table_SD: Tensor
+
+    def __init__(self, table_SD: Tensor, *, learned: bool) -> None:
+        super().__init__()
+        if learned:
+            self.table_SD = nn.Parameter(table_SD)
+        else:
+            self.register_buffer("table_SD", table_SD, persistent=False)
+
+    def rows(self, count: int, offset: int) -> Tensor:
+        longest = self.table_SD.shape[0]
+        if offset + count > longest:
+            raise OptionError(
+                f"a sequence of {offset + count} tokens does not fit into {longest} positions; "
+                f"raise model.position.longest or cut the input"
+            )
+        return self.table_SD[offset : offset + count]
+
+    def embed(self, x_BTD: Tensor, offset: int = 0) -> Tensor:
+        return x_BTD + self.rows(x_BTD.shape[1], offset).to(x_BTD.dtype)
+
+
+class ConcatenatedPosition(TablePosition):
+    """Absolute positions set beside the embeddings; a learned matrix brings the width back to d_model."""
+
+    def __init__(self, table_SC: Tensor, width: int, *, learned: bool) -> None:
+        super().__init__(table_SC, learned=learned)
+        self.mix = nn.Linear(width + table_SC.shape[1], width, bias=False)
+        nn.init.xavier_uniform_(self.mix.weight)
+
+    def embed(self, x_BTD: Tensor, offset: int = 0) -> Tensor:
+        rows_TC = self.rows(x_BTD.shape[1], offset).to(x_BTD.dtype)
+        return self.mix(torch.cat((x_BTD, rows_TC.expand(x_BTD.shape[0], -1, -1)), dim=-1))
+
+
+class Rotary(NoPosition):
+    """Rotary positions (Su et al. 2021): turns queries and keys by an angle proportional to the position."""
+
+    def __init__(self, base: float = 10000.0) -> None:
+        super().__init__()
+        self.base = base
+
+    def rotate(self, x_BHTK: Tensor, offset: int = 0) -> Tensor:
+        count, width = x_BHTK.shape[-2:]
+        frequencies = self.base ** (-torch.arange(0, width, 2, device=x_BHTK.device).float() / width)
+        positions_T = torch.arange(offset, offset + count, device=x_BHTK.device).float()
+        return rotate_pairs(x_BHTK, positions_T[:, None] * frequencies)
+
+
+class RelativeBias(NoPosition):
+    """A learned number for each head and (clipped) distance, added to the scores (after Shaw et al. 2018)."""
+
+    def __init__(self, heads: int, longest: int) -> None:
+        super().__init__()
+        self.longest = longest
+        self.bias_HC = nn.Parameter(torch.zeros(heads, 2 * longest + 1))
+
+    def bias(self, queries: int, keys: int, offset: int = 0) -> Tensor | None:
+        device = self.bias_HC.device
+        distance_TS = (
+            torch.arange(offset, offset + queries, device=device)[:, None] - torch.arange(keys, device=device)
+        )
+        return self.bias_HC[:, distance_TS.clamp(-self.longest, self.longest) + self.longest]
+
+
+class SinusoidalConfig(Part):
+    """Sinusoids, added as published or concatenated with a width of their own."""
+
+    kind: str = "sinusoidal"
+    join: Literal["add", "concatenate"] = "add"
+    width: int = 16  # only where concatenated
+    longest: int = 2048
+
+    def build(self, model_width: int, heads: int) -> nn.Module:
+        return joined(sinusoids, self.join, self.width, self.longest, model_width)
+
+
+class ReversedBinaryConfig(SinusoidalConfig):
+    """The bits of the position, lowest first; concatenated by default, since they are not small."""
+
+    kind: str = "reversed-binary"
+    join: Literal["add", "concatenate"] = "concatenate"
+
+    def build(self, model_width: int, heads: int) -> nn.Module:
+        return joined(reversed_binary, self.join, self.width, self.longest, model_width)
+
+
+def joined(table: object, join: str, width: int, longest: int, model_width: int) -> nn.Module:
+    positions = torch.arange(longest)
+    if join == "add":
+        return TablePosition(table(positions, model_width), learned=False)  # type: ignore[operator]
+    return ConcatenatedPosition(table(positions, width), model_width, learned=False)  # type: ignore[operator]
+
+
+class LearnedConfig(Part):
+    """A learned vector for each position, as in BERT and GPT-2."""
+
+    kind: str = "learned"
+    join: Literal["add", "concatenate"] = "add"
+    width: int = 16
+    longest: int = 512
+
+    def build(self, model_width: int, heads: int) -> nn.Module:
+        width = model_width if self.join == "add" else self.width
+        table_SD = torch.randn(self.longest, width) * model_width**-0.5
+        if self.join == "add":
+            return TablePosition(table_SD, learned=True)
+        return ConcatenatedPosition(table_SD, model_width, learned=True)
+
+
+class GridConfig(Part):
+    """Two-dimensional sinusoids for a grid of patches read row by row."""
+
+    kind: str = "grid"
+    rows: int = 16
+    columns: int = 16
+
+    def build(self, model_width: int, heads: int) -> nn.Module:
+        return TablePosition(two_dimensional_sinusoids(self.rows, self.columns, model_width), learned=False)
+
+
+class RotaryConfig(Part):
+    """Rotary positions."""
+
+    kind: str = "rotary"
+    base: float = 10000.0
+
+    def build(self, model_width: int, heads: int) -> nn.Module:
+        return Rotary(self.base)
+
+
+class RelativeBiasConfig(Part):
+    """A learned bias for each head and distance up to ``longest``."""
+
+    kind: str = "relative-bias"
+    longest: int = 32
+
+    def build(self, model_width: int, heads: int) -> nn.Module:
+        return RelativeBias(heads, self.longest)
+
+
+class NoPositionConfig(Part):
+    """No position at all: attention then reads a bag of words."""
+
+    kind: str = "none"
+
+    def build(self, model_width: int, heads: int) -> nn.Module:
+        return NoPosition()

@@ -1,0 +1,80 @@
+"""Cross-entropy over a vocabulary without ever holding all logits: chunk by chunk, gradient on the way.
+
+For N positions and W words the logits of a batch are the largest tensor of a training step by far, and on a
+CPU its page faults cost more than its arithmetic. Each chunk of positions is scored, normalised, and turned
+into its share of both gradients while it still lies in the cache.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+CHUNK_ELEMENTS = 1 << 22  # logits held at once: 16 MB in float32, about what a shared cache keeps
+
+
+class VocabularyLoss(NamedTuple):
+    """Sums over positions: the smoothed loss (differentiable), the plain one, and the right answers."""
+
+    smoothed: Tensor
+    negative_log_likelihood: Tensor
+    correct: Tensor
+
+
+def vocabulary_loss(
+    states_ND: Tensor, weight_WD: Tensor, targets_N: Tensor, smoothing: float = 0.0
+) -> VocabularyLoss:
+    """−Σ_w q(w) log softmax(states Wᵀ)(w) with q = (1−ε)·1[w = target] + ε/W (Szegedy et al. 2016, section 7)."""
+    return VocabularyLoss(*_ChunkedLoss.apply(states_ND, weight_WD, targets_N, smoothing))
+
+
+class _ChunkedLoss(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, states_ND: Tensor, weight_WD: Tensor, targets_N: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        wants_gradient = states_ND.requires_grad or weight_WD.requires_grad
+        d_states_ND = torch.empty_like(states_ND) if wants_gradient else None
+        d_weight_WD = torch.zeros_like(weight_WD) if wants_gradient else None
+        words = weight_WD.shape[0]
+        rows = max(1, CHUNK_ELEMENTS // words)
+        buffer = states_ND.new_empty(min(rows, max(len(states_ND), 1)), words)
+        likelihood = states_ND.new_zeros((), dtype=torch.float64)
+        correct = torch.zeros((), dtype=torch.int64, device=states_ND.device)
+        partition_sum = torch.zeros_like(likelihood)
+        for start in range(0, len(states_ND), rows):
+            states, targets = states_ND[start : start + rows], targets_N[start : start + rows]
+            logits = torch.mm(states, weight_WD.t(), out=buffer[: len(states)])
+            target_logits = logits.gather(1, targets[:, None])
+            largest = logits.amax(1, keepdim=True)
+            correct += (target_logits == largest).sum()
+            # Σ exp(logit − largest), in place: what is left in the buffer is proportional to the softmax.
+            partition = logits.sub_(largest).exp_().sum(1, keepdim=True)
+            log_partition = partition.log() + largest
+            partition_sum += log_partition.sum(dtype=torch.float64)
+            likelihood += target_logits.sum(dtype=torch.float64)
+            if d_states_ND is not None and d_weight_WD is not None:
+                logits.div_(partition)
+                logits.scatter_add_(1, targets[:, None], torch.full_like(target_logits, smoothing - 1.0))
+                torch.mm(logits, weight_WD, out=d_states_ND[start : start + rows])
+                d_weight_WD.addmm_(logits.t(), states)
+        # The smoothing's uniform share needs no pass over the logits: their sum is states · Σ_w weight_w.
+        weight_sum_D, states_sum_D = weight_WD.sum(0), states_ND.sum(0)
+        uniform = (states_sum_D.double() @ weight_sum_D.double()) / words
+        if d_states_ND is not None and d_weight_WD is not None:
+            d_states_ND -= smoothing / words * weight_sum_D
+            d_weight_WD -= smoothing / words * states_sum_D
+            ctx.save_for_backward(d_states_ND, d_weight_WD)
+        smoothed = partition_sum - (1 - smoothing) * likelihood - smoothing * uniform
+        plain = partition_sum - likelihood
+        ctx.mark_non_differentiable(plain, correct)
+        return smoothed.to(states_ND.dtype), plain, correct
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        d_states_ND, d_weight_WD = ctx.saved_tensors
+        return d_states_ND.mul_(gradients[0]), d_weight_WD.mul_(gradients[0]), None, None

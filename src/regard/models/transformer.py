@@ -1,0 +1,207 @@
+"""The Transformer of Vaswani et al. 2017: encoder, decoder, and both together; post- or pre-norm.
+
+Read it top to bottom: configuration, encoder, decoder, the encoder–decoder model, its decoding state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import Field, SerializeAsAny, model_validator
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from regard.attention import MECHANISMS
+from regard.attention.heads import Cache, CrossAttention, HeadShape, Memory, SelfAttention
+from regard.attention.masks import CAUSAL, Mask, padding
+from regard.core.config import Part
+from regard.core.symbols import Sizes
+from regard.layers import FEED_FORWARDS, POSITIONS
+from regard.layers.blocks import DecoderLayer, EncoderLayer, PostNorm, PreNorm
+from regard.layers.dropout import Dropout
+from regard.layers.embeddings import TokenEmbedding, VocabularyHead
+
+
+class TransformerConfig(Part):
+    """An encoder–decoder Transformer; the defaults are the paper's base model."""
+
+    kind: str = "transformer"
+    encoder_layers: int = Field(6, ge=0)
+    decoder_layers: int = Field(6, ge=1)
+    width: int = Field(512, ge=1)
+    heads: int = Field(8, ge=1)
+    groups: int = Field(0, ge=0)  # key/value heads; 0: as many as heads
+    key_width: int = Field(0, ge=0)  # d_k; 0: width / heads
+    value_width: int = Field(0, ge=0)  # d_v; 0: width / heads
+    norm: Literal["post", "pre"] = "post"
+    dropout: float = Field(0.1, ge=0, lt=1)
+    feed_forward_dropout: float = Field(0.0, ge=0, lt=1)  # inside the feed-forward network
+    cross: Literal["last", "own"] = "last"  # what a decoder layer reads: the last encoder layer, or its own
+    tied: Literal["all", "output", "none"] = "all"  # which embeddings share one matrix
+    attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
+    position: Annotated[SerializeAsAny[Part], POSITIONS] = Field(default_factory=POSITIONS.make)
+    feed_forward: Annotated[SerializeAsAny[Part], FEED_FORWARDS] = Field(default_factory=FEED_FORWARDS.make)
+
+    @model_validator(mode="after")
+    def _fits(self) -> TransformerConfig:
+        if self.width % self.heads and not (self.key_width and self.value_width):
+            raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
+        if self.cross == "own" and self.encoder_layers != self.decoder_layers:
+            raise ValueError(
+                f'cross = "own" pairs layers, but there are {self.encoder_layers} encoder and '
+                f"{self.decoder_layers} decoder layers; make them equal"
+            )
+        return self
+
+    def build(self, sizes: Sizes) -> Transformer:
+        return Transformer(self, sizes)
+
+    def mechanism(self) -> nn.Module:
+        """A mechanism of the configured kind, for heads of the configured width."""
+        width = self.key_width or self.width // self.heads
+        return self.attention.build(width, width)  # type: ignore[attr-defined]
+
+    def self_attention(self) -> SelfAttention:
+        return SelfAttention(self.head_shape(), self.mechanism())
+
+    def cross_attention(self) -> CrossAttention:
+        return CrossAttention(self.head_shape(), self.mechanism())
+
+    def head_shape(self) -> HeadShape:
+        return HeadShape(self.width, self.heads, self.groups, self.key_width, self.value_width)
+
+    def network(self) -> nn.Module:
+        return self.feed_forward.build(self.width, self.feed_forward_dropout)  # type: ignore[attr-defined]
+
+    def residual(self) -> nn.Module:
+        return (PostNorm if self.norm == "post" else PreNorm)(self.width, self.dropout)
+
+    def final_norm(self) -> nn.Module:
+        """Pre-norm leaves the residual path unnormalised; one norm at its end makes up for it."""
+        return nn.Identity() if self.norm == "post" else nn.LayerNorm(self.width)
+
+    def new_position(self) -> nn.Module:
+        return self.position.build(self.width, self.heads)  # type: ignore[attr-defined]
+
+
+class Encoder(nn.Module):
+    """A stack of encoder layers over embedded tokens."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.position: Any = config.new_position()
+        self.dropout = Dropout(config.dropout)
+        self.layers = nn.ModuleList(
+            EncoderLayer(config.self_attention(), config.network(), config.residual)
+            for _ in range(config.encoder_layers)
+        )
+        self.norm = config.final_norm()
+        self.recompute = False  # activation checkpointing, set by the training loop
+
+    def forward(self, x_BSD: Tensor, mask: Mask) -> list[Tensor]:
+        """The states after every layer, the last of them normalised."""
+        x_BSD = self.dropout(self.position.embed(x_BSD))
+        states = []
+        for layer in self.layers:
+            x_BSD = run_layer(layer, self.recompute, x_BSD, mask, self.position)
+            states.append(x_BSD)
+        return [*states[:-1], self.norm(x_BSD)]
+
+
+class Decoder(nn.Module):
+    """A stack of decoder layers that reads one memory per layer."""
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.position: Any = config.new_position()
+        self.dropout = Dropout(config.dropout)
+        self.layers = nn.ModuleList(
+            DecoderLayer(config.self_attention(), config.cross_attention(), config.network(), config.residual)
+            for _ in range(config.decoder_layers)
+        )
+        self.norm = config.final_norm()
+        self.recompute = False
+
+    def forward(
+        self, x_BTD: Tensor, memories: list[Memory], mask: Mask, caches: list[Cache] | None = None
+    ) -> Tensor:
+        x_BTD = self.dropout(self.position.embed(x_BTD, mask.offset))
+        for index, (layer, memory) in enumerate(zip(self.layers, memories, strict=True)):
+            cache = None if caches is None else caches[index]
+            x_BTD = run_layer(layer, self.recompute, x_BTD, memory, mask, self.position, cache)
+        return self.norm(x_BTD)
+
+
+def run_layer(layer: nn.Module, recompute: bool, *inputs: Any) -> Tensor:
+    """Runs a layer; with ``recompute`` its inner activations are thrown away and made again in the backward pass."""
+    if recompute and torch.is_grad_enabled():
+        return checkpoint(layer, *inputs, use_reentrant=False)
+    return layer(*inputs)
+
+
+class Transformer(nn.Module):
+    """Encoder–decoder: source tokens and the target so far become states, ``head`` turns states into logits."""
+
+    source_attention = "decoder.*.cross"  # the taps that show what is read of the source
+
+    def __init__(self, config: TransformerConfig, sizes: Sizes) -> None:
+        super().__init__()
+        self.config = config
+        self.target_embedding = TokenEmbedding(sizes.outputs, config.width)
+        if config.tied == "all" and sizes.shared:
+            self.source_embedding = self.target_embedding
+        else:
+            self.source_embedding = TokenEmbedding(sizes.inputs, config.width)
+        self.encoder = Encoder(config)
+        self.decoder = Decoder(config)
+        tied = None if config.tied == "none" else self.target_embedding
+        self.head = VocabularyHead(sizes.outputs, config.width, tied)
+
+    def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
+        """states_BTD for all target positions in one parallel pass (teacher forcing)."""
+        memories = self.memories(source_BS, source_lengths_B)
+        return self.decoder(self.target_embedding(target_BT), memories, CAUSAL)
+
+    def memories(self, source_BS: Tensor, source_lengths_B: Tensor) -> list[Memory]:
+        """Encodes the source and projects it once for every decoder layer."""
+        mask = padding(source_lengths_B, source_BS.shape[1])
+        states = self.encoder(self.source_embedding(source_BS), mask)
+        read = states if self.config.cross == "own" else states[-1:] * self.config.decoder_layers
+        return [layer.cross.memory(x, mask) for layer, x in zip(self.decoder.layers, read, strict=True)]  # type: ignore[union-attr, operator]
+
+    def start(self, source: tuple[Tensor, Tensor]) -> TransformerState:
+        source_BS, source_lengths_B = source
+        memories = self.memories(source_BS, source_lengths_B)
+        rows = source_BS.shape[0]
+        like = self.target_embedding.weight
+        caches = [layer.attention.new_cache(rows, like) for layer in self.decoder.layers]  # type: ignore[union-attr, operator]
+        return TransformerState(memories, caches, rows)
+
+    def step(self, tokens_RT: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
+        mask = CAUSAL.at(state.caches[0].length)
+        x_RTD = self.target_embedding(tokens_RT)
+        states_RTD = self.decoder(x_RTD, state.memories, mask, state.caches)
+        return self.head(states_RTD), state
+
+
+@dataclass(slots=True)
+class TransformerState:
+    """Memories by sentence and caches by row; rows of a sentence stand together, equally many for each."""
+
+    memories: list[Memory]
+    caches: list[Cache]
+    rows: int
+
+    def reorder(self, rows: Tensor) -> TransformerState:
+        """Moves the rows' caches; the memories move only when a sentence leaves (or rows lose their grouping)."""
+        sentences = self.memories[0].k_BGSK.shape[0]
+        owners = rows // (self.rows // sentences)
+        kept, counts = torch.unique_consecutive(owners, return_counts=True)
+        if bool((counts != counts[0]).any()):
+            kept = owners  # unequal groups: every row gets a memory of its own
+        memories = self.memories
+        if len(kept) != sentences or bool((kept != torch.arange(sentences, device=kept.device)).any()):
+            memories = [memory.select(kept) for memory in memories]
+        return TransformerState(memories, [cache.reorder(rows) for cache in self.caches], len(rows))

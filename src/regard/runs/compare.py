@@ -1,0 +1,33 @@
+"""Two runs on the same sentences: is the difference more than chance?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from regard.data.ledger import Ledger
+from regard.data.readers import read_parallel
+from regard.decoding.options import Strategy
+from regard.runs.load import Run
+from regard.runs.train import load_corpus
+from regard.tasks.metrics.bleu import paired_significance
+
+
+def significance(
+    run: Run, other: Run, source: str | Path = "", reference: str | Path = "", options: Strategy | None = None
+) -> dict[str, Any]:
+    """Paired bootstrap resampling of BLEU between two runs, each with its own (or the given) decoding."""
+    if source:
+        pairs = read_parallel(Path(source), Path(reference), "given", Ledger())
+    else:
+        splits = load_corpus(run.recipe).splits
+        pairs = list(splits.get("test", splits["validation"]))
+    sources = [pair.source for pair in pairs]
+    found = paired_significance(
+        other.predict(sources, options),
+        run.predict(sources, options),
+        [pair.target for pair in pairs],
+        tokenize=run.recipe.task.bleu_tokenize,  # type: ignore[attr-defined]
+    )
+    return {**asdict(found), "run": str(other.folder.path), "sentence": found.sentence}

@@ -1,0 +1,91 @@
+"""The run folder: what stands in it, under which names, and what makes it whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.core.errors import RunError
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """Names of the files of a run."""
+
+    path: Path
+
+    @property
+    def recipe(self) -> Path:
+        return self.path / "recipe.toml"
+
+    @property
+    def weights(self) -> Path:
+        return self.path / "model.safetensors"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def metrics(self) -> Path:
+        return self.path / "metrics.jsonl"
+
+    @property
+    def ledger(self) -> Path:
+        return self.path / "ledger.json"
+
+    @property
+    def scores(self) -> Path:
+        return self.path / "scores.json"
+
+    @property
+    def environment(self) -> Path:
+        return self.path / "environment.json"
+
+    @property
+    def summary(self) -> Path:
+        return self.path / "summary.json"
+
+    def require(self, *files: Path) -> None:
+        """Raises one error that names everything that is missing."""
+        if not self.path.is_dir():
+            raise RunError(f"there is no run folder {self.path}; make one with: regard train RECIPE --out {self.path}")
+        missing = [file.name for file in files if not file.exists()]
+        if not missing:
+            return
+        hint = f"finish it with: regard train {self.recipe} --out {self.path} --resume"
+        if self.recipe in files and not self.recipe.exists():
+            hint = "it does not look like a run folder; name the folder that was given to regard train --out"
+        raise RunError(f"{self.path} has no {', no '.join(missing)}: {hint}")
+
+    def refuse_other(self, recipe_toml: str, *, resume: bool) -> None:
+        """A folder that holds anything but this very run is left alone."""
+        if not self.path.exists():
+            return
+        if not self.path.is_dir():
+            raise RunError(f"{self.path} is a file; name a folder with --out")
+        inside = sorted(path.name for path in self.path.iterdir())
+        if not inside:
+            return
+        if not self.recipe.exists():
+            raise RunError(
+                f"{self.path} is not empty and holds no run ({', '.join(inside[:5])}…); choose another --out"
+            )
+        if not resume:
+            raise RunError(
+                f"{self.path} already holds a run; continue it with --resume, or choose another --out"
+            )
+        if self.recipe.read_text(encoding="utf-8") != recipe_toml:
+            raise RunError(
+                f"{self.path} holds a run of another recipe than the one given; resume it with its own: "
+                f"regard train {self.recipe} --out {self.path} --resume; differing: "
+                + ", ".join(differing_lines(self.recipe.read_text(encoding="utf-8"), recipe_toml))
+            )
+
+
+def differing_lines(held: str, given: str) -> list[str]:
+    """The settings that differ, as ``key = held, given``; enough to see what is meant."""
+    held_lines, given_lines = held.splitlines(), given.splitlines()
+    gone = [line for line in held_lines if line not in given_lines]
+    new = [line for line in given_lines if line not in held_lines]
+    return [f"{line!r} in the folder" for line in gone[:5]] + [f"{line!r} given" for line in new[:5]]

@@ -1,0 +1,94 @@
+"""The journal of a run: metrics.jsonl line by line, and TensorBoard where it is asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from regard.core.errors import OptionError
+
+
+class Silent:
+    """An observer that does nothing; others say only what they care about."""
+
+    def started(self, total_steps: int, step: int) -> None: ...
+
+    def stepped(self, step: int, figures: Mapping[str, float]) -> None: ...
+
+    def validated(self, step: int, figures: Mapping[str, float]) -> None: ...
+
+    def saved(self, step: int, folder: Path) -> None: ...
+
+    def said(self, message: str) -> None: ...
+
+    def finished(self, step: int) -> None: ...
+
+
+class MetricsFile(Silent):
+    """Writes ``metrics.jsonl``: training figures every few steps, validation figures, and what was said.
+
+    After a resume the lines beyond the checkpoint are cut off, so that every step stands there once.
+    """
+
+    def __init__(self, path: Path, every: int) -> None:
+        self.path = path
+        self.every = every
+
+    def started(self, total_steps: int, step: int) -> None:
+        kept = [line for line in self._lines() if line.get("step", 0) <= step]
+        self.path.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+
+    def _lines(self) -> list[dict[str, Any]]:
+        if not self.path.exists():
+            return []
+        lines = []
+        for text in self.path.read_text(encoding="utf-8").splitlines():
+            try:
+                lines.append(json.loads(text))
+            except json.JSONDecodeError:
+                continue  # the line that a kill cut in two
+        return lines
+
+    def stepped(self, step: int, figures: Mapping[str, float]) -> None:
+        if step % self.every == 0:
+            self._write({"step": step, "split": "train", **figures})
+
+    def validated(self, step: int, figures: Mapping[str, float]) -> None:
+        self._write({"step": step, "split": "validation", **figures})
+
+    def said(self, message: str) -> None:
+        self._write({"note": message})
+
+    def _write(self, line: Mapping[str, Any]) -> None:
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+class TensorBoard(Silent):
+    """The same figures as TensorBoard events, below ``tensorboard/`` in the run folder."""
+
+    def __init__(self, folder: Path, every: int) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            raise OptionError(
+                "training.tensorboard needs the tensorboard package: pip install 'regard[tensorboard]'"
+            ) from error
+        self.writer = SummaryWriter(str(folder))
+        self.every = every
+
+    def stepped(self, step: int, figures: Mapping[str, float]) -> None:
+        if step % self.every == 0:
+            self._add("train", step, figures)
+
+    def validated(self, step: int, figures: Mapping[str, float]) -> None:
+        self._add("validation", step, figures)
+
+    def finished(self, step: int) -> None:
+        self.writer.close()
+
+    def _add(self, split: str, step: int, figures: Mapping[str, float]) -> None:
+        for name, value in figures.items():
+            self.writer.add_scalar(f"{split}/{name}", value, step)

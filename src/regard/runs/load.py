@@ -1,0 +1,123 @@
+"""A run folder becomes a model again: predict, score, align."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from regard.core.config import parse, read_toml
+from regard.core.errors import DataError
+from regard.core.files import read_json
+from regard.core.seams import Hypothesis
+from regard.data.corpus import Corpus, Pair
+from regard.data.ledger import Ledger
+from regard.data.vocabularies import Vocabularies
+from regard.decoding.engine import TorchEngine
+from regard.decoding.options import Strategy
+from regard.runs.folder import RunFolder
+from regard.runs.recipe import Recipe
+from regard.runs.train import build_model, build_task
+from regard.tasks.alignment import WordWeights, word_weights
+from regard.tasks.metrics.alignment import Head
+from regard.training import checkpoints, machine
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer as text, with its total log-probability and its score in the search."""
+
+    text: str
+    log_probability: float
+    score: float
+
+
+@dataclass
+class Run:
+    """A trained model with all that belongs to it."""
+
+    folder: RunFolder
+    recipe: Recipe
+    vocabularies: Vocabularies
+    model: nn.Module
+    device: torch.device
+    task: Any = field(repr=False)
+
+    @cached_property
+    def engine(self) -> TorchEngine:
+        return TorchEngine(
+            self.model,  # type: ignore[arg-type]
+            lambda sources: self.task.source_batch(sources, self.device),
+            device=self.device,
+        )
+
+    def predict(
+        self, texts: Sequence[str], options: Strategy | None = None, progress: Progress | None = None
+    ) -> list[str]:
+        """The best answer to each text, in order."""
+        return [answers[0].text for answers in self.answers(texts, options, progress)]
+
+    def answers(
+        self, texts: Sequence[str], options: Strategy | None = None, progress: Progress | None = None
+    ) -> list[list[Answer]]:
+        """All answers that the strategy keeps, best first."""
+        if isinstance(texts, str):
+            texts = [texts]
+        sources = self.vocabularies.source.encode_batch(list(texts))
+        strategy: Any = options or self.recipe.decoding
+        found = self.engine.predict(sources, strategy, progress=progress)
+        return [[self._answer(hypothesis) for hypothesis in hypotheses] for hypotheses in found]
+
+    def _answer(self, hypothesis: Hypothesis) -> Answer:
+        text = self.vocabularies.target.decode(hypothesis.tokens)
+        return Answer(text, hypothesis.log_probability, hypothesis.score)
+
+    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[float, ...]]:
+        """For each given pair the log-probability of every target piece and of the closing symbol."""
+        if len(sources) != len(targets):
+            raise DataError(f"{len(sources)} sources against {len(targets)} references; give one for each, in order")
+        return self.engine.score(
+            self.vocabularies.source.encode_batch(list(sources)), self.vocabularies.target.encode_batch(list(targets))
+        )
+
+    def alignment(
+        self,
+        sources: Sequence[str],
+        targets: Sequence[str],
+        words: Callable[[str], Sequence[str]] = str.split,
+    ) -> list[WordWeights]:
+        """What each target word reads of the source, for every head, under teacher forcing."""
+        pairs = [Pair(source, target) for source, target in zip(sources, targets, strict=True)]
+        both = [(words(pair.source), words(pair.target)) for pair in pairs]
+        return word_weights(self.task, self.model, pairs, both, self.device)
+
+    @property
+    def alignment_head(self) -> Head | None:
+        """The head that an evaluation with gold alignments chose, if there was one."""
+        if self.folder.scores.exists():
+            chosen = read_json(self.folder.scores).get("alignment_head")
+            if chosen:
+                return int(chosen[0]), int(chosen[1])
+        return None
+
+
+def load(run: str | Path, device: str = "") -> Run:
+    """Everything after training starts here."""
+    folder = RunFolder(Path(run).expanduser())
+    folder.require(folder.recipe, folder.weights)
+    recipe = parse(Recipe, read_toml(folder.recipe), where=str(folder.recipe))
+    vocabularies = Vocabularies.load(folder.path)
+    where = machine.choose_device(device or recipe.device)
+    machine.keep_memory()
+    machine.set_threads(recipe.training.threads)
+    task = build_task(recipe, Corpus({}, Ledger()), vocabularies)
+    model = build_model(recipe, task.sizes())
+    checkpoints.put_weights(model, checkpoints.load_tensors(folder.weights), str(folder.weights))
+    return Run(folder, recipe, vocabularies, model.to(where).eval(), where, task)

@@ -1,0 +1,137 @@
+"""A recipe becomes a run folder: data, tokenizers, model, loop, final weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from regard.core.errors import RunError
+from regard.core.files import read_json, write_json, write_text
+from regard.core.seams import Observer
+from regard.data.corpus import Corpus
+from regard.data.ledger import Ledger
+from regard.data.vocabularies import JOINT, SOURCE, Vocabularies
+from regard.runs.folder import RunFolder
+from regard.runs.journal import MetricsFile, TensorBoard
+from regard.runs.recipe import Recipe
+from regard.training import checkpoints, machine
+from regard.training.loop import Loop
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What training reports; the keys of ``regard train --json``."""
+
+    run: str
+    steps: int
+    seconds: float
+    tokens_per_second: float
+    validation_loss: float
+    weights_sha256: str
+
+
+def train(
+    recipe: Recipe | Mapping[str, Any] | str | Path,
+    out: str | Path = "",
+    settings: Iterable[str] = (),
+    *,
+    resume: bool = False,
+    observers: Iterable[Observer] = (),
+) -> Trained:
+    """Trains a recipe into the folder ``out`` (by default ``runs/NAME``) and returns what came of it."""
+    made = Recipe.of(recipe, settings)
+    folder = RunFolder(Path(out or Path("runs") / (made.name or "run")))
+    folder.refuse_other(made.to_toml(), resume=resume)
+    machine.keep_memory()
+    machine.set_threads(made.training.threads)
+    ranks = machine.join_ranks()
+    if resume and folder.summary.exists() and folder.weights.exists():
+        return Trained(**read_json(folder.summary))
+    loop = prepare(made, folder, ranks, list(observers))
+    if resume:
+        loop.resume()
+    loop.run()
+    loop.finish()
+    return _conclude(loop, folder)
+
+
+def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: list[Observer]) -> Loop:
+    """Everything up to the first step; what is made here is in the folder before training starts."""
+    device = machine.choose_device(recipe.device)
+    corpus = load_corpus(recipe)
+    if ranks.leads:
+        folder.checkpoints.mkdir(parents=True, exist_ok=True)
+        write_text(folder.recipe, recipe.to_toml())
+        write_json(folder.environment, machine.environment(device))
+        observers = [MetricsFile(folder.metrics, recipe.training.log_every), *observers]
+        if recipe.training.tensorboard:
+            observers.append(TensorBoard(folder.path / "tensorboard", recipe.training.log_every))
+    else:
+        observers = []
+    vocabularies = _vocabularies(recipe, corpus, folder, ranks)
+    task = build_task(recipe, corpus, vocabularies)
+    if ranks.leads:
+        corpus.ledger.save(folder.ledger)
+    model = build_model(recipe, task.sizes()).to(device)
+    return Loop(
+        model, task, recipe.training, recipe.seed, folder.checkpoints, device, ranks=ranks, observers=observers
+    )
+
+
+def load_corpus(recipe: Recipe) -> Corpus:
+    return recipe.data.load(recipe.seed, Ledger())  # type: ignore[attr-defined]
+
+
+def build_task(recipe: Recipe, corpus: Corpus, vocabularies: Vocabularies) -> Any:
+    dropout = getattr(recipe.tokenizer, "dropout", 0.0)
+    return recipe.task.build(corpus, vocabularies, recipe.seed, dropout)  # type: ignore[attr-defined]
+
+
+def build_model(recipe: Recipe, sizes: Any) -> nn.Module:
+    """A new model whose first weights are a function of the seed alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(recipe.seed)
+        return recipe.model.build(sizes)  # type: ignore[attr-defined]
+
+
+def _vocabularies(recipe: Recipe, corpus: Corpus, folder: RunFolder, ranks: machine.Ranks) -> Vocabularies:
+    """Trained once and kept: a resumed run reads the files that it wrote."""
+    held = any((folder.path / name).is_file() for name in (JOINT, SOURCE))
+    if not held and ranks.leads:
+        Vocabularies.train(recipe.tokenizer, corpus).save(folder.path)  # type: ignore[arg-type]
+    ranks.wait()
+    return Vocabularies.load(folder.path)
+
+
+def _conclude(loop: Loop, folder: RunFolder) -> Trained:
+    """Writes the final weights and the summary; the figures are those of the training loop."""
+    weights = checkpoints.weights_of(loop.model)
+    progress = loop.progress
+    validation = loop.measure("validation") if loop.config.final != "last" else {}
+    trained = Trained(
+        run=str(folder.path),
+        steps=progress.step,
+        seconds=progress.seconds,
+        tokens_per_second=progress.tokens / max(progress.seconds, 1e-9),
+        validation_loss=validation.get("loss", progress.validation_loss),
+        weights_sha256=checkpoints.weights_hash(weights),
+    )
+    if loop.ranks.leads:
+        try:
+            _write_weights(folder.weights, weights)
+        except OSError as error:
+            raise RunError(f"{folder.weights} could not be written: {error}") from error
+        write_json(folder.summary, asdict(trained))
+    loop.ranks.wait()
+    return trained
+
+
+def _write_weights(path: Path, weights: dict[str, torch.Tensor]) -> None:
+    from regard.core.files import write_atomically
+
+    write_atomically(path, lambda part: checkpoints.save_tensors(part, weights))

@@ -1,0 +1,5 @@
+"""What is asked and what counts as good: loss, metrics, prediction, one task a file."""
+
+from regard.core.config import Choices
+
+TASKS = Choices("task", "translation", {"translation": "regard.tasks.translation:TranslationConfig"})

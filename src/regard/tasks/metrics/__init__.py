@@ -1,0 +1,1 @@
+"""What counts as good, in figures: pure functions from answers and references to scores."""

@@ -1,0 +1,170 @@
+"""Translation, or any text to text: teacher forcing in one parallel pass, cross-entropy with label smoothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from regard.core.config import Part
+from regard.core.seams import Sums
+from regard.core.symbols import EOS, PAD, SOS, Sizes
+from regard.data.bpe_dropout import BpeDropout
+from regard.data.corpus import Corpus, Pair
+from regard.data.vocabularies import Vocabularies
+from regard.layers.vocabulary_loss import vocabulary_loss
+
+Ids = np.ndarray
+
+
+class TranslationConfig(Part):
+    """From a source text to a target text."""
+
+    kind: str = "translation"
+    label_smoothing: float = Field(0.1, ge=0, lt=1)
+    longest: int = Field(256, ge=1)  # training pairs with more pieces on a side are left out, and listed
+    bleu_tokenize: Literal["13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab"] = "13a"
+
+    def build(self, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> Translation:
+        return Translation(self, corpus, vocabularies, seed, dropout)
+
+
+@dataclass(frozen=True, slots=True)
+class PairBatch:
+    """A batch of pairs; ``real_N`` are the flat indices of the target positions that are not padding."""
+
+    source_BS: Tensor
+    source_lengths_B: Tensor
+    target_in_BT: Tensor
+    real_N: Tensor
+    targets_N: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPair:
+    """A pair as numbers, without special symbols."""
+
+    source: Ids
+    target: Ids
+
+
+class Translation:
+    """The task over one corpus: encodes it once (or anew each epoch with BPE-dropout), makes batches and sums."""
+
+    additive = True
+
+    def __init__(
+        self, config: TranslationConfig, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float
+    ) -> None:
+        self.config = config
+        self.corpus = corpus
+        self.vocabularies = vocabularies
+        self.weights: tuple[float, ...] = corpus.weights
+        self._encoded = {split: self.encode_pairs(pairs) for split, pairs in corpus.splits.items()}
+        if "train" in corpus.splits:
+            self._leave_out_long()
+        self._dropout = self._dropouts(seed, dropout) if dropout else ()
+
+    def encode_pairs(self, pairs: Sequence[Pair]) -> list[EncodedPair]:
+        sources = self.vocabularies.source.encode_batch([pair.source for pair in pairs])
+        targets = self.vocabularies.target.encode_batch([pair.target for pair in pairs])
+        return [
+            EncodedPair(np.asarray(source, np.int64), np.asarray(target, np.int64))
+            for source, target in zip(sources, targets, strict=True)
+        ]
+
+    def _leave_out_long(self) -> None:
+        """Pairs beyond the maximum length leave the training split; the ledger lists each of them."""
+        longest = self.config.longest
+        self.training_pairs: list[Pair] = []
+        kept: list[EncodedPair] = []
+        weights: list[float] = []
+        for index, (pair, encoded) in enumerate(zip(self.corpus.splits["train"], self._encoded["train"])):
+            source, target = len(encoded.source), len(encoded.target)
+            if max(source, target) > longest:
+                detail = f"{source} source and {target} target pieces"
+                reason = f"longer than task.longest = {longest} pieces"
+                self.corpus.ledger.drop("train", pair.origin, pair.line, reason, detail)
+                continue
+            kept.append(encoded)
+            self.training_pairs.append(pair)
+            weights += self.weights[index : index + 1]
+        self._encoded["train"] = kept
+        self.weights = tuple(weights)
+
+    def _dropouts(self, seed: int, dropout: float) -> tuple[BpeDropout, BpeDropout]:
+        vocabularies = self.vocabularies
+        sources = [pair.source for pair in self.training_pairs]
+        targets = [pair.target for pair in self.training_pairs]
+        return (
+            BpeDropout(vocabularies.source, sources, dropout, seed),
+            BpeDropout(vocabularies.target, targets, dropout, seed + 1),
+        )
+
+    def sizes(self) -> Sizes:
+        return self.vocabularies.sizes()
+
+    def examples(self, split: str, epoch: int) -> Sequence[EncodedPair]:
+        if split == "train" and self._dropout:
+            sources, targets = (dropout.encode(epoch) for dropout in self._dropout)
+            longest = self.config.longest  # dropout makes more pieces of a text: the exact ones stand in for it
+            return [
+                EncodedPair(source, target) if max(len(source), len(target)) <= longest else exact
+                for source, target, exact in zip(sources, targets, self._encoded["train"], strict=True)
+            ]
+        return self._encoded.get(split, [])
+
+    def lengths(self, examples: Sequence[EncodedPair]) -> np.ndarray:
+        """Each side with its closing (or opening) symbol."""
+        return np.array([(len(pair.source) + 1, len(pair.target) + 1) for pair in examples]).reshape(-1, 2)
+
+    def weight(self, lengths_NA: np.ndarray) -> int:
+        return int(lengths_NA[:, 1].sum())
+
+    def collate(self, examples: Sequence[EncodedPair], device: torch.device) -> PairBatch:
+        source_BS, source_lengths_B = pad([pair.source for pair in examples], after=EOS)
+        target_in_BT, lengths_B = pad([pair.target for pair in examples], before=SOS)
+        target_out_BT, _ = pad([pair.target for pair in examples], after=EOS)
+        real_N = np.flatnonzero(np.arange(target_in_BT.shape[1]) < lengths_B[:, None])
+        targets_N = target_out_BT.ravel()[real_N]
+        arrays = (source_BS, source_lengths_B, target_in_BT, real_N, targets_N)
+        return PairBatch(*(torch.from_numpy(array).to(device) for array in arrays))
+
+    def sums(self, model: nn.Module, batch: PairBatch) -> Sums:
+        states_BTD = model(batch.source_BS, batch.source_lengths_B, batch.target_in_BT)
+        states_ND = states_BTD.flatten(0, 1)
+        if len(batch.real_N) < len(states_ND):
+            states_ND = states_ND.index_select(0, batch.real_N)
+        head: Any = model.head
+        smoothing = self.config.label_smoothing if model.training else 0.0
+        loss = vocabulary_loss(states_ND, head.weight, batch.targets_N, smoothing)
+        count = len(batch.targets_N)
+        return Sums(
+            {"loss": loss.smoothed, "token_accuracy": loss.correct},
+            {"loss": count, "token_accuracy": count},
+        )
+
+    def source_batch(self, sources: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+        """What ``Decodable.start`` takes: padded sources and their lengths."""
+        source_BS, lengths_B = pad([np.asarray(source, np.int64) for source in sources], after=EOS)
+        return torch.from_numpy(source_BS).to(device), torch.from_numpy(lengths_B).to(device)
+
+
+def pad(rows: Sequence[Ids], *, before: int | None = None, after: int | None = None) -> tuple[Ids, Ids]:
+    """Rows of one length, filled up with PAD, each with an opening or closing symbol; and their lengths."""
+    extra = (before is not None) + (after is not None)
+    first = int(before is not None)
+    lengths_B = np.array([len(row) + extra for row in rows], dtype=np.int64)
+    padded_BS = np.full((len(rows), int(lengths_B.max(initial=0))), PAD, dtype=np.int64)
+    for place, row in enumerate(rows):
+        padded_BS[place, first : first + len(row)] = row
+        if after is not None:
+            padded_BS[place, first + len(row)] = after
+    if before is not None:
+        padded_BS[:, 0] = before
+    return padded_BS, lengths_B

@@ -1,0 +1,153 @@
+"""Checkpoints: safetensors and JSON, written whole or not at all, verified before they are believed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from regard.core.errors import RegardError, RunError
+from regard.core.files import read_json, sha256_of, sync_folder, write_json
+
+WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What was read back: weights by name, optimiser tensors, and the loop's own figures."""
+
+    folder: Path
+    weights: dict[str, Tensor]
+    optimizer: dict[str, Tensor]
+    state: dict[str, Any]
+
+
+def weights_of(model: nn.Module) -> dict[str, Tensor]:
+    """All weights by name, each shared tensor once under its first name (safetensors refuses tied ones)."""
+    seen: set[int] = set()
+    result = {}
+    for name, tensor in model.state_dict().items():
+        if tensor.data_ptr() in seen and tensor.numel():
+            continue
+        seen.add(tensor.data_ptr())
+        result[name] = tensor.detach().cpu().contiguous()
+    return result
+
+
+def put_weights(model: nn.Module, weights: dict[str, Tensor], where: str) -> None:
+    """Loads weights into a model of the same shape; every missing, unexpected or ill-shaped tensor is named."""
+    wanted = weights_of(model)
+    problems = [f"missing {name} {tuple(wanted[name].shape)}" for name in wanted.keys() - weights.keys()]
+    problems += [f"unexpected {name} {tuple(weights[name].shape)}" for name in weights.keys() - wanted.keys()]
+    problems += [
+        f"{name} is {tuple(weights[name].shape)}, the model needs {tuple(wanted[name].shape)}"
+        for name in wanted.keys() & weights.keys()
+        if wanted[name].shape != weights[name].shape
+    ]
+    if problems:
+        raise RunError(f"{where} does not fit the model of its recipe:\n  - " + "\n  - ".join(sorted(problems)))
+    model.load_state_dict(weights, strict=False)
+
+
+def weights_hash(weights: dict[str, Tensor]) -> str:
+    """sha256 over sorted name, dtype, shape and bytes: equal exactly when the weights are."""
+    digest = hashlib.sha256()
+    for name in sorted(weights):
+        tensor = weights[name].contiguous()
+        digest.update(f"{name}|{tensor.dtype}|{tuple(tensor.shape)}|".encode())
+        digest.update(tensor.view(-1).view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def save(folder: Path, weights: dict[str, Tensor], optimizer: dict[str, Tensor], state: dict[str, Any]) -> None:
+    """Fills a neighbouring folder, makes it durable, then moves it into place."""
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True)
+        save_tensors(part / WEIGHTS, weights)
+        save_tensors(part / OPTIMIZER, optimizer)
+        checksums = {name: sha256_of(part / name) for name in (WEIGHTS, OPTIMIZER)}
+        write_json(part / STATE, {**state, "checksums": checksums})
+        if folder.exists():
+            shutil.rmtree(folder)
+        os.replace(part, folder)
+        sync_folder(folder.parent)
+    except (OSError, SafetensorError, RunError) as error:
+        shutil.rmtree(part, ignore_errors=True)
+        raise RunError(
+            f"checkpoint {folder} could not be written: {error}; the checkpoints before it are untouched. "
+            "Free some space, then go on with --resume"
+        ) from error
+
+
+def save_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
+    with path.open("rb") as handle:
+        os.fsync(handle.fileno())
+
+
+def load_tensors(path: Path) -> dict[str, Tensor]:
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise RunError(f"{path} cannot be read as safetensors: {error}") from error
+
+
+def load(folder: Path) -> Checkpoint:
+    """Reads a checkpoint and believes it only if its checksums agree."""
+    if not (folder / STATE).is_file():
+        raise RunError(f"{folder} has no {STATE}: it is not a complete checkpoint")
+    state = read_json(folder / STATE)
+    for name, expected in state.get("checksums", {}).items():
+        if not (folder / name).is_file():
+            raise RunError(f"{folder / name} is missing")
+        if sha256_of(folder / name) != expected:
+            raise RunError(f"{folder / name} is damaged: its checksum is not the one written beside it")
+    return Checkpoint(folder, load_tensors(folder / WEIGHTS), load_tensors(folder / OPTIMIZER), state)
+
+
+def folders(root: Path) -> list[Path]:
+    """Complete checkpoint folders, oldest first; leftovers of a kill are hidden and not listed."""
+    return sorted(path for path in root.glob("step-*") if path.is_dir())
+
+
+def folder_for(root: Path, step: int) -> Path:
+    return root / f"step-{step:08d}"
+
+
+def latest(root: Path) -> tuple[Checkpoint | None, list[str]]:
+    """The newest checkpoint that is whole, and a sentence about each newer one that is not."""
+    complaints: list[str] = []
+    for folder in reversed(folders(root)):
+        try:
+            return load(folder), complaints
+        except RegardError as error:
+            complaints.append(f"{error}; the checkpoint before it is used")
+    return None, complaints
+
+
+def prune(root: Path, keep: int) -> None:
+    """Removes all but the newest checkpoints, and what a kill left behind."""
+    for folder in folders(root)[:-keep]:
+        shutil.rmtree(folder, ignore_errors=True)
+    for leftover in root.glob(".step-*.part"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def average(checkpoints: list[Path]) -> dict[str, Tensor]:
+    """The mean of several checkpoints' weights, summed in double precision in the order of their steps."""
+    total: dict[str, Tensor] = {}
+    for folder in checkpoints:
+        for name, tensor in load_tensors(folder / WEIGHTS).items():
+            total[name] = total[name] + tensor.double() if name in total else tensor.double()
+    like = load_tensors(checkpoints[-1] / WEIGHTS)
+    return {name: (tensor / len(checkpoints)).to(like[name].dtype) for name, tensor in total.items()}

@@ -1,0 +1,332 @@
+"""The training loop: one for every model and task, restartable at any step, to the bit."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field, SerializeAsAny
+from torch import nn
+
+from regard.core.config import Config, Part
+from regard.core.errors import TrainingError
+from regard.core.seams import Observer, Sums, Task
+from regard.data.batching import epoch_order, in_length_order, parts
+from regard.training import OPTIMIZERS, SCHEDULES, checkpoints
+from regard.training.machine import Ranks
+
+EXPLODED = 10.0  # a loss this many times the first one is not coming back
+
+
+class TrainingConfig(Config):
+    """How long, how large the steps, what is kept."""
+
+    steps: int = Field(10000, ge=1)
+    batch_tokens: int = Field(4096, ge=1)  # the global step: rows × longest, on either side
+    accumulate: int = Field(1, ge=1)  # the step is computed in this many parts
+    learning_rate: float = Field(1.0, gt=0)
+    clip: float = Field(1.0, ge=0)  # largest norm of the gradient; 0: never clipped
+    precision: Literal["float32", "bfloat16"] = "float32"
+    recompute: bool = False  # activation checkpointing: less memory, a third more work
+    compile: bool = False
+    threads: int = Field(0, ge=0)
+    validate_every: int = Field(500, ge=1)
+    checkpoint_every: int = Field(500, ge=1)
+    log_every: int = Field(10, ge=1)
+    keep: int = Field(3, ge=1)  # checkpoints kept
+    final: Literal["last", "best", "average"] = "last"  # which weights the run ends with
+    average: int = Field(5, ge=1)  # checkpoints averaged at the end
+    patience: int = Field(0, ge=0)  # validations without a better loss before an early stop; 0: never
+    tensorboard: bool = False
+    optimizer: Annotated[SerializeAsAny[Part], OPTIMIZERS] = Field(default_factory=OPTIMIZERS.make)
+    schedule: Annotated[SerializeAsAny[Part], SCHEDULES] = Field(default_factory=SCHEDULES.make)
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where training stands; everything here is in every checkpoint."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0  # batches of this epoch already done
+    first_loss: float = math.nan
+    best_loss: float = math.inf
+    best_step: int = 0
+    waited: int = 0  # validations since the best
+    seconds: float = 0.0
+    tokens: int = 0
+    validation_loss: float = math.nan
+    stopped_early: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Interrupted(Exception):
+    """The user stopped training; everything so far is in a checkpoint."""
+
+    def __init__(self, step: int) -> None:
+        super().__init__(f"stopped after step {step}")
+        self.step = step
+
+
+@dataclass
+class Loop:
+    """Trains a model on a task and keeps checkpoints in ``folder``."""
+
+    model: nn.Module
+    task: Task
+    config: TrainingConfig
+    seed: int
+    folder: Path
+    device: torch.device
+    ranks: Ranks = field(default_factory=Ranks)
+    observers: Sequence[Observer] = ()
+
+    def __post_init__(self) -> None:
+        if not self.task.additive and (self.config.accumulate > 1 or self.ranks.world > 1):
+            raise TrainingError(
+                "this task's loss does not add over examples, so a step cannot be divided: "
+                "set training.accumulate = 1 and run one process"
+            )
+        self.progress = Progress()
+        self.optimizer = self.config.optimizer.build(self.model, self.config.learning_rate)  # type: ignore[attr-defined]
+        self.names = {parameter: name for name, parameter in self.model.named_parameters()}
+        self.forward: Any = torch.compile(self.model, dynamic=True) if self.config.compile else self.model
+        for module in self.model.modules():
+            if hasattr(module, "recompute"):
+                module.recompute = self.config.recompute  # type: ignore[assignment]
+
+    # -- the loop itself ------------------------------------------------------------------------------------
+
+    def run(self) -> Progress:
+        """Trains until the last step, an early stop, or an interruption (which saves first)."""
+        self.tell("started", self.config.steps, self.progress.step)
+        with stop_signals() as stopping:
+            for batch in self.batches():
+                self.step(batch)
+                if self.progress.step % self.config.validate_every == 0 or self.is_over:
+                    self.validate()
+                if self.progress.step % self.config.checkpoint_every == 0 or self.is_over:
+                    self.save()
+                if self.is_over:
+                    break
+                if stopping.is_set():
+                    if self.progress.step % self.config.checkpoint_every:
+                        self.save()
+                    raise Interrupted(self.progress.step)
+        self.tell("finished", self.progress.step)
+        return self.progress
+
+    @property
+    def is_over(self) -> bool:
+        return self.progress.step >= self.config.steps or self.progress.stopped_early
+
+    def batches(self) -> Iterator[list[Any]]:
+        """Global batches from where training stands, epoch after epoch, each a list of examples."""
+        while not self.is_over:
+            examples = self.task.examples("train", self.progress.epoch)
+            lengths_NA = self.task.lengths(examples)
+            weights = getattr(self.task, "weights", ())
+            order = epoch_order(lengths_NA, self.config.batch_tokens, self.seed, self.progress.epoch, weights)
+            if not order:
+                raise TrainingError("there is nothing to train on: the training split has no usable examples")
+            for indices in order[self.progress.batch :]:
+                self.progress.batch += 1
+                yield [examples[index] for index in indices]
+            self.progress.epoch += 1
+            self.progress.batch = 0
+
+    def step(self, examples: list[Any]) -> None:
+        """One update from one global batch, whoever computes its parts."""
+        began = time.perf_counter()
+        progress, config = self.progress, self.config
+        progress.step += 1
+        torch.manual_seed(step_seed(self.seed, progress.step, self.ranks.rank))
+        self.model.train()
+        weight = self.task.weight(self.task.lengths(examples))
+        loss, norm = self.gradients(examples, weight)
+        self.refuse_nonsense(loss, norm)
+        if config.clip and norm > config.clip:
+            scale_gradients(self.model, config.clip / norm)
+        factor = config.schedule.factor(progress.step, config.steps)  # type: ignore[attr-defined]
+        self.optimizer.scale(factor)
+        self.optimizer.step()
+        seconds = time.perf_counter() - began
+        progress.seconds += seconds
+        progress.tokens += weight
+        figures = {
+            "loss": loss,
+            "gradient_norm": norm,
+            "learning_rate": config.learning_rate * factor,
+            "tokens": float(weight),
+            "seconds": seconds,
+            "epoch": float(progress.epoch),
+        }
+        self.tell("stepped", progress.step, figures)
+
+    def gradients(self, examples: list[Any], weight: int) -> tuple[float, float]:
+        """The gradient of the mean loss over the global batch; returns the loss and the gradient's norm."""
+        self.optimizer.zero_grad()
+        count = self.config.accumulate * self.ranks.world
+        divided = parts(np.arange(len(examples)), count)[self.ranks.rank :: self.ranks.world]
+        total = 0.0
+        for part in divided:
+            if len(part):
+                sums = self.sums([examples[index] for index in part])
+                (sums.sums["loss"] / weight).backward()
+                total += float(sums.sums["loss"].detach()) / weight
+        self.ranks.add_gradients(self.model)
+        total = self.ranks.add_figures({"loss": total})["loss"]
+        gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
+        return total, float(nn.utils.get_total_norm(gradients))
+
+    def sums(self, examples: Sequence[Any]) -> Sums:
+        batch = self.task.collate(examples, self.device)
+        narrow = self.config.precision == "bfloat16"
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=narrow):
+            return self.task.sums(self.forward, batch)
+
+    def refuse_nonsense(self, loss: float, norm: float) -> None:
+        """A loss or gradient that is not a number never reaches the weights."""
+        progress = self.progress
+        if math.isnan(progress.first_loss):
+            progress.first_loss = loss
+        exploded = abs(loss) > EXPLODED * max(abs(progress.first_loss), 1e-3)
+        if math.isfinite(loss) and math.isfinite(norm) and not exploded:
+            return
+        found = f"the loss is {loss:.4g}, the gradient's norm {norm:.4g}"
+        kept = checkpoints.folders(self.folder)
+        raise TrainingError(
+            f"training broke at step {progress.step}: {found} (the first loss was {progress.first_loss:.4g}). "
+            + (f"The last good checkpoint is {kept[-1]}. " if kept else "No checkpoint had been written yet. ")
+            + "Lower training.learning_rate, lengthen the warm-up, or set training.clip"
+        )
+
+    # -- looking, keeping, coming back ----------------------------------------------------------------------
+
+    def validate(self) -> None:
+        """The mean of every named sum over the validation split; a better loss is remembered."""
+        figures = self.measure("validation")
+        if not figures:
+            return
+        progress = self.progress
+        progress.validation_loss = figures["loss"]
+        if figures["loss"] < progress.best_loss:
+            progress.best_loss, progress.best_step, progress.waited = figures["loss"], progress.step, 0
+            if self.config.final == "best" and self.ranks.leads:
+                self.save_to(self.folder / "best")
+        else:
+            progress.waited += 1
+        self.tell("validated", progress.step, figures)
+        if self.config.patience and progress.waited >= self.config.patience:
+            progress.stopped_early = True
+            self.tell(
+                "said",
+                f"stopped early: no better validation loss than {progress.best_loss:.4f} (step "
+                f"{progress.best_step}) in {progress.waited} validations",
+            )
+
+    @torch.no_grad()
+    def measure(self, split: str) -> dict[str, float]:
+        examples = self.task.examples(split, 0)
+        if not len(examples):
+            return {}
+        self.model.eval()
+        totals: dict[str, float] = {}
+        counts: dict[str, int] = {}
+        batches = in_length_order(self.task.lengths(examples), self.config.batch_tokens)
+        for indices in batches[self.ranks.rank :: self.ranks.world]:
+            sums = self.sums([examples[index] for index in indices])
+            for name, value in sums.sums.items():
+                totals[name] = totals.get(name, 0.0) + float(value)
+                counts[name] = counts.get(name, 0) + sums.counts[name]
+        totals = self.ranks.add_figures(totals)
+        divisors = self.ranks.add_figures({name: float(count) for name, count in counts.items()})
+        return {name: totals[name] / max(divisors[name], 1) for name in totals}
+
+    def save(self) -> None:
+        if self.ranks.leads:
+            folder = checkpoints.folder_for(self.folder, self.progress.step)
+            self.save_to(folder)
+            keep = max(self.config.keep, self.config.average if self.config.final == "average" else 1)
+            checkpoints.prune(self.folder, keep)
+            self.tell("saved", self.progress.step, folder)
+        self.ranks.wait()
+
+    def save_to(self, folder: Path) -> None:
+        state = {**self.progress.as_dict(), "seed": self.seed, "threads": torch.get_num_threads()}
+        tensors = self.optimizer.tensors(self.names)
+        checkpoints.save(folder, checkpoints.weights_of(self.model), tensors, state)
+
+    def resume(self) -> bool:
+        """Goes back to the newest whole checkpoint; False where there is none."""
+        found, complaints = checkpoints.latest(self.folder)
+        for complaint in complaints:
+            self.tell("said", complaint)
+        if found is None:
+            return False
+        threads = found.state["threads"]
+        if threads != torch.get_num_threads():
+            self.tell(
+                "said",
+                f"this run was trained with {threads} threads and goes on with {torch.get_num_threads()}: "
+                f"sums are rounded differently; set training.threads={threads} for equal weights to the bit",
+            )
+        checkpoints.put_weights(self.model, found.weights, str(found.folder))
+        self.optimizer.restore(found.optimizer, self.names)
+        self.progress = Progress(**{name: found.state[name] for name in Progress.__slots__})
+        return True
+
+    def finish(self) -> None:
+        """Puts the weights into the model that the run ends with: last, best, or an average."""
+        if self.config.final == "average":
+            last = checkpoints.folders(self.folder)[-self.config.average :]
+            checkpoints.put_weights(self.model, checkpoints.average(last), "average of checkpoints")
+        elif self.config.final == "best" and (self.folder / "best").exists():
+            best = checkpoints.load(self.folder / "best")
+            checkpoints.put_weights(self.model, best.weights, str(best.folder))
+
+    def tell(self, event: str, *details: Any) -> None:
+        for observer in self.observers:
+            getattr(observer, event)(*details)
+
+
+def step_seed(seed: int, step: int, rank: int) -> int:
+    """Randomness is a function of (seed, step, rank), so that resuming needs no generator state."""
+    return int(np.random.SeedSequence((seed, step, rank)).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def scale_gradients(model: nn.Module, factor: float) -> None:
+    torch._foreach_mul_([p.grad for p in model.parameters() if p.grad is not None], factor)
+
+
+@contextmanager
+def stop_signals() -> Iterator[threading.Event]:
+    """Ctrl-C and a polite kill are answered at the end of the step; a second Ctrl-C is obeyed at once."""
+    event = threading.Event()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if event.is_set() and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        event.set()
+
+    if threading.current_thread() is not threading.main_thread():
+        yield event
+        return
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield event
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

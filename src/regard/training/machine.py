@@ -1,0 +1,138 @@
+"""The machine below: device, threads, the allocator, ranks, and a record of all of it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as distributed
+from torch import nn
+
+from regard.core.errors import OptionError
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # glibc's numbers for mallopt
+ONE_GIBIBYTE = 1 << 30
+
+
+def choose_device(name: str) -> torch.device:
+    """``auto`` takes CUDA, then MPS, then the CPU; anything else is taken at its word."""
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        return torch.empty(0, device=name).device
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise OptionError(f'device = "{name}" is not usable here: {reason}; try device = "auto"') from error
+
+
+def keep_memory() -> bool:
+    """Tells glibc to keep large freed blocks instead of giving them back to the system.
+
+    A training step frees and takes the same large tensors again and again; by default each goes through mmap
+    and pays a page fault for every 4 KiB. Elsewhere than on glibc this does nothing, and says so by False.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        libc = ctypes.CDLL("libc.so.6")
+        taken = libc.mallopt(M_MMAP_THRESHOLD, ONE_GIBIBYTE)
+        return bool(taken and libc.mallopt(M_TRIM_THRESHOLD, 2 * ONE_GIBIBYTE - 1))
+    except (OSError, AttributeError):
+        return False
+
+
+def set_threads(threads: int) -> None:
+    """0 leaves torch's own choice, which is one thread for each physical core."""
+    if threads:
+        torch.set_num_threads(threads)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """This process among its peers; alone it is rank 0 of 1."""
+
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def leads(self) -> bool:
+        return self.rank == 0
+
+    def add_gradients(self, model: nn.Module) -> None:
+        """Sums the gradients of all ranks, in one message."""
+        if self.world == 1:
+            return
+        gradients = [
+            parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
+            for parameter in model.parameters()
+            if parameter.requires_grad
+        ]
+        flat = torch.cat([gradient.flatten() for gradient in gradients])
+        distributed.all_reduce(flat)
+        pieces = flat.split([gradient.numel() for gradient in gradients])
+        trained = (parameter for parameter in model.parameters() if parameter.requires_grad)
+        for parameter, piece in zip(trained, pieces, strict=True):
+            parameter.grad = piece.view_as(parameter)
+
+    def add_figures(self, figures: dict[str, float]) -> dict[str, float]:
+        if self.world == 1:
+            return figures
+        flat = torch.tensor(list(figures.values()), dtype=torch.float64)
+        distributed.all_reduce(flat)
+        return dict(zip(figures, flat.tolist(), strict=True))
+
+    def wait(self) -> None:
+        if self.world > 1:
+            distributed.barrier()
+
+
+def join_ranks() -> Ranks:
+    """Under ``torchrun`` the peers are joined (NCCL on GPUs, gloo on CPUs); else this process is alone."""
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    if world == 1:
+        return Ranks()
+    if not distributed.is_initialized():
+        distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    return Ranks(distributed.get_rank(), world)
+
+
+def environment(device: torch.device) -> dict[str, Any]:
+    """What a result may depend on: versions, processor, threads."""
+    import numpy
+    import safetensors
+    import tokenizers
+
+    return {
+        "regard": _version(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": numpy.__version__,
+        "tokenizers": tokenizers.__version__,
+        "safetensors": safetensors.__version__,
+        "platform": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "device": str(device),
+    }
+
+
+def _version() -> str:
+    from regard import __version__
+
+    return __version__
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()

@@ -1,0 +1,141 @@
+"""Readers lose no line, and say exactly what is wrong with a file and where."""
+
+import bz2
+import gzip
+import json
+import lzma
+import re
+
+import pytest
+
+from regard.core.errors import DataError
+from regard.data.ledger import Ledger
+from regard.data.readers import find_file, read_json_lines, read_lines, read_parallel, read_tsv
+
+
+def write(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def texts(pairs):
+    return [(pair.source, pair.target, pair.line) for pair in pairs]
+
+
+def message_of(call):
+    with pytest.raises(DataError) as caught:
+        call()
+    return str(caught.value)
+
+
+def test_empty_lines_are_skipped_by_line_and_reason_and_the_rest_keeps_its_line_numbers(tmp_path):
+    source = write(tmp_path / "a.en", "one\n\n three \n\nfive\n")
+    target = write(tmp_path / "a.de", "eins\nzwei\ndrei\n \t\n\n")
+    ledger = Ledger()
+    pairs = read_parallel(source, target, "train", ledger)
+    assert texts(pairs) == [("one", "eins", 1), ("three", "drei", 3)]
+    assert [(entry.line, entry.reason) for entry in ledger.exceptions] == [
+        (2, "the source is empty"), (4, "both sides are empty"), (5, "the target is empty"),
+    ]
+    ledger.check()
+    assert ledger.counts("train", str(source)).read == 5
+
+
+def test_only_a_newline_ends_a_line(tmp_path):
+    strange = "a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg\rh"
+    path = write(tmp_path / "a", f"{strange}\nsecond")
+    assert read_lines(path) == [strange, "second"]
+
+
+def test_byte_order_mark_and_carriage_returns_are_taken_away(tmp_path):
+    path = write(tmp_path / "a", b"\xef\xbb\xbfone\r\n\r\ntwo\r\n")
+    assert read_lines(path) == ["one", "", "two"]
+
+
+PRESSES = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+
+
+@pytest.mark.parametrize("suffix, press", PRESSES.items())
+def test_compressed_files_are_found_and_read_and_a_truncated_one_is_named(tmp_path, suffix, press):
+    content = press("\n".join(f"ligne numéro {number * 7919}" for number in range(997)).encode())
+    path = write(tmp_path / f"train.en{suffix}", content)
+    assert find_file(tmp_path / "train.en") == path
+    assert read_lines(path)[996] == f"ligne numéro {996 * 7919}"
+    write(path, content[: len(content) // 2])
+    found = message_of(lambda: read_lines(path))
+    assert found.startswith(f"{path}: the compressed file is truncated or broken after ")
+    assert re.search(r"after [\d,]+ whole lines", found)
+    assert found.endswith("fetch it or compress it again")
+    write(path, b"this is no compressed file")
+    assert "truncated or broken after 0 whole lines" in message_of(lambda: read_lines(path))
+
+
+def test_different_line_counts_say_both_counts_and_both_files(tmp_path):
+    source, target = write(tmp_path / "a.en", "1\n2\n3\n"), write(tmp_path / "a.de", "1\n2\n")
+    assert message_of(lambda: read_parallel(source, target, "train", Ledger())) == (
+        f"{source} has 3 lines, but {target} has 2; line i of one file must be the translation of line i of "
+        "the other. Look for a line that was lost or broken in two, or check that the two files belong "
+        "together"
+    )
+
+
+def test_invalid_utf8_is_placed_by_line_and_byte_all_cases_at_once(tmp_path):
+    path = write(tmp_path / "a", b"\xef\xbb\xbfgood\ncaf\xe9\nfine\nna\xefve\n")
+    assert message_of(lambda: read_lines(path)) == (
+        f"{path} is not valid UTF-8: line 2, byte 11 of the file (0xE9); line 4, byte 20 of the file (0xEF). "
+        "Convert it, e.g. with: iconv -f latin1 -t utf-8"
+    )
+    assert path.read_bytes()[11] == 0xE9
+    assert path.read_bytes()[20] == 0xEF
+
+
+def test_a_missing_file_names_similar_ones(tmp_path):
+    write(tmp_path / "train.eng", "x")
+    write(tmp_path / "zzz", "x")
+    found = message_of(lambda: read_lines(tmp_path / "train.en"))
+    assert found == f"no file {tmp_path / 'train.en'}; similar names in that folder: train.eng"
+    found = message_of(lambda: read_lines(tmp_path / "nowhere" / "train.en"))
+    assert f"the folder {tmp_path / 'nowhere'} does not exist" in found
+    assert "cannot be read" in message_of(lambda: read_lines(tmp_path))
+
+
+def test_tsv_reads_two_columns_and_an_empty_first_one_does_not_shift_them(tmp_path):
+    ledger = Ledger()
+    path = write(tmp_path / "a.tsv", 'one\teins\r\n\tzwei\n\n"three\tdrei"\n')
+    assert texts(read_tsv(path, "train", ledger)) == [("one", "eins", 1), ('"three', 'drei"', 4)]
+    assert [(entry.line, entry.reason) for entry in ledger.exceptions] == [
+        (2, "the source is empty"), (3, "both sides are empty"),
+    ]
+    ledger.check()
+
+
+def test_tsv_names_ten_wrong_lines_and_counts_the_others(tmp_path):
+    path = write(tmp_path / "a.tsv", "a\tb\nalone\na\tb\tc\n" + "x\n" * 11)
+    found = message_of(lambda: read_tsv(path, "train", Ledger()))
+    assert found.startswith(
+        f"{path}: exactly 2 columns with a tab between them are needed (source, target), "
+        "but line 2 has 1; line 3 has 3; line 4 has 1; "
+    )
+    assert found.endswith("line 11 has 1 and 3 more. Keep two columns, e.g. with: cut -f 1,2")
+
+
+def test_json_lines_with_other_keys_and_newlines_inside(tmp_path):
+    rows = [{"fr": "un\ndeux", "en": "one\u2028two"}, {"fr": "trois", "en": ""}]
+    path = write(tmp_path / "a.jsonl", "\n".join(json.dumps(row, ensure_ascii=False) for row in rows))
+    ledger = Ledger()
+    assert texts(read_json_lines(path, "test", ledger, "fr", "en")) == [("un\ndeux", "one\u2028two", 1)]
+    assert ledger.exceptions[0].reason == "the target is empty"
+    ledger.check()
+
+
+def test_json_lines_name_every_kind_of_broken_line(tmp_path):
+    lines = ['{"source": "a", "target": "b"}', '{"source": ', '["a"]', '{"source": "a", "tgt": "b"}',
+             '{"source": "a", "target": 7}', '{"source": "\\ud800", "target": "b"}']
+    path = write(tmp_path / "a.jsonl", "\n".join(lines))
+    assert message_of(lambda: read_json_lines(path, "train", Ledger())) == (
+        f"{path}: every line must be a JSON object with text under 'source' and 'target', but "
+        "line 2: broken JSON (Expecting value at column 12); line 3: list instead of an object; "
+        "line 4: no 'target' among its keys 'source', 'tgt'; line 5: 'target' is not text but 7; "
+        "line 6: 'source' holds half a surrogate pair, which is no character. "
+        "Mend these lines, or name other keys with source_key and target_key"
+    )

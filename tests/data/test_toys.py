@@ -1,0 +1,54 @@
+"""Toy problems are solved rightly, follow the seed, and share no sequence between splits."""
+
+import pytest
+
+from regard.core.config import parse
+from regard.core.errors import DataError, RecipeError
+from regard.data.ledger import Ledger
+from regard.data.toys import Toy
+
+SOLVE = {"copy": list, "reverse": lambda words: words[::-1], "sort": lambda words: sorted(words, key=int)}
+
+
+@pytest.mark.parametrize("problem", ["copy", "reverse", "sort"])
+def test_the_answer_is_right_and_the_gold_links_equal_symbols(problem):
+    corpus = Toy(problem=problem, symbols=31, minimum_length=2, maximum_length=7, train=101, validation=13,
+                 test=17).load(5, Ledger())
+    assert [len(corpus.splits[split]) for split in ("train", "validation", "test")] == [101, 13, 17]
+    for pair in corpus.splits["train"]:
+        assert pair.target.split(" ") == SOLVE[problem](pair.source.split(" "))
+        assert 2 <= len(pair.source.split(" ")) <= 7
+    for gold in corpus.gold["test"]:
+        assert all(gold.source_words[i] == gold.target_words[j] for i, j in gold.possible)
+        assert gold.sure <= gold.possible
+        assert {j for _, j in gold.possible} == set(range(len(gold.target_words)))
+
+
+def test_only_a_sorted_repetition_is_unsure():
+    def gold(problem):
+        corpus = Toy(problem=problem, symbols=1, minimum_length=2, maximum_length=3, train=1, validation=1,
+                     test=0).load(1, Ledger())
+        return corpus.gold["validation"][0]
+
+    assert gold("sort").sure == frozenset()
+    assert len(gold("sort").possible) == len(gold("sort").source_words) ** 2
+    copied = gold("copy")
+    assert copied.sure == copied.possible == {(place, place) for place in range(len(copied.source_words))}
+
+
+@pytest.mark.parametrize("symbols, sizes", [(20, (500, 50, 50)), (3, (20, 10, 9))])
+def test_splits_are_disjoint_and_follow_the_seed(symbols, sizes):
+    part = Toy(symbols=symbols, minimum_length=1, maximum_length=3, train=sizes[0], validation=sizes[1],
+               test=sizes[2])
+    splits = part.load(7, Ledger()).splits
+    every = [pair.source for pairs in splits.values() for pair in pairs]
+    assert len(set(every)) == len(every) == sum(sizes)
+    assert part.load(7, Ledger()).splits == splits
+    assert part.load(8, Ledger()).splits != splits
+
+
+def test_wanting_more_than_there_is_and_lengths_in_disorder_are_refused():
+    with pytest.raises(DataError, match="2 symbols in lengths 1 to 2 give only 6 different sequences, but 7"):
+        Toy(symbols=2, minimum_length=1, maximum_length=2, train=5, validation=1, test=1).load(1, Ledger())
+    with pytest.raises(RecipeError, match="minimum_length 5 is greater than maximum_length 4"):
+        parse(Toy, {"minimum_length": 5, "maximum_length": 4})
