@@ -29,7 +29,8 @@ def house_map() -> str:
     for folder in (ROOT / "src" / "regard" / name for name in FOLDERS):
         if not folder.is_dir():
             continue
-        lines += ["<details>", f"<summary><code>{folder.name}/</code> {first_line(folder / '__init__.py')}</summary>", ""]
+        summary = f"<code>{folder.name}/</code> {first_line(folder / '__init__.py')}"
+        lines += ["<details>", f"<summary>{summary}</summary>", ""]
         for path in sorted(folder.rglob("*.py")):
             name = path.relative_to(folder).as_posix()
             if name != "__init__.py":

@@ -1,8 +1,8 @@
 """Measures how fast Hugging Face's `generate` translates with a Marian model, in `.venv-huggingface`.
 
 With `--model` and `--sources` it translates real sentences with trained weights, which is the fair
-comparison: such a model ends its sentences by itself. Without them it makes random weights, which go on to
-the length limit, and says so.
+comparison: such a model ends its sentences by itself. Without them it makes random weights, which would never
+end, so `--answers` says how long each answer is to be: a batch runs exactly until its longest answer is done.
 """
 
 import argparse
@@ -84,6 +84,8 @@ def translate(
         rows = [sources[index] + [pad] * (longest - len(sources[index])) for index in chosen]
         mask = [[1] * len(sources[index]) + [0] * (longest - len(sources[index])) for index in chosen]
         limit = math.ceil(arguments.length_factor * longest) + arguments.length_extra
+        if arguments.answers:
+            limit = max(arguments.answers[index] for index in chosen)
         produced = model.generate(
             input_ids=torch.tensor(rows),
             attention_mask=torch.tensor(mask),
@@ -93,6 +95,7 @@ def translate(
             early_stopping=False,
             max_length=None,
             max_new_tokens=limit,
+            min_new_tokens=limit if arguments.answers else None,
         )
         without_start = produced[:, 1:].tolist()
         for index, tokens in zip(chosen, without_start, strict=True):
@@ -126,6 +129,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--model", type=Path, help="a Marian folder with trained weights; else random ones")
     parser.add_argument("--sources", type=Path, help="token ids separated by spaces, one sentence a line")
     parser.add_argument("--lengths", type=Path, default=TEST, help="text whose lengths random sources take")
+    parser.add_argument("--answers", type=Path, help="the number of tokens of each answer, one a line")
     parser.add_argument("--outputs", type=Path, help="where to write the translations' token ids")
     parser.add_argument("--vocabulary", type=int, default=10_000, help="size, for random weights")
     parser.add_argument("--sentences", type=int, help="translate only the first so many")
@@ -146,6 +150,8 @@ def main() -> None:
     arguments = parse_arguments()
     torch.set_num_threads(arguments.threads)
     transformers.logging.set_verbosity_error()
+    if arguments.answers is not None:
+        arguments.answers = [int(line) for line in arguments.answers.read_text().split()]
     transformers.logging.disable_progress_bar()
     if arguments.model is None:
         model = random_model(arguments.vocabulary).eval()

@@ -81,8 +81,10 @@ def record(model: nn.Module, pattern: str, heads: Sequence[int] | None = None) -
 
 def _recorder(tapped: Attention) -> Callable[..., None]:
     def hook(module: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
-        q, k, _, mask, bias = (*inputs, *named.values(), None)[:5]
-        tapped.calls.append((q.detach(), k.detach(), mask, None if bias is None else bias.detach()))
+        asked = dict(zip(("q", "k", "v", "mask", "bias"), inputs)) | named
+        bias = asked.get("bias")
+        recorded = None if bias is None else bias.detach()
+        tapped.calls.append((asked["q"].detach(), asked["k"].detach(), asked["mask"], recorded))
 
     return hook
 

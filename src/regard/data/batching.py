@@ -24,6 +24,7 @@ def epoch_order(
     noisy = lengths_NA[chosen].astype(np.float64)
     noisy[:, 0] += generator.uniform(0, LENGTH_NOISE, len(noisy))  # the last axis, the target, is kept exact
     by_length = chosen[np.lexsort(noisy.T)]
+    refuse_longer(lengths_NA[chosen], budget)
     batches = cut(lengths_NA, by_length, budget)
     return [batches[index] for index in generator.permutation(len(batches))]
 
@@ -34,24 +35,32 @@ def in_length_order(lengths_NA: np.ndarray, budget: int) -> list[np.ndarray]:
 
 
 def cut(lengths_NA: np.ndarray, order: np.ndarray, budget: int) -> list[np.ndarray]:
-    """Cuts an order into batches whose padded size, rows × longest on any axis, stays within the budget."""
+    """Cuts an order into batches whose padded size, rows × longest on any axis, stays within the budget.
+
+    An example that is larger than the budget by itself is a batch of its own.
+    """
     largest = lengths_NA.max(axis=1) if len(lengths_NA) else np.zeros(0, dtype=np.int64)
-    if len(order) and largest[order].max() > budget:
-        raise DataError(
-            f"an example of {int(largest[order].max())} tokens does not fit into training.batch_tokens = "
-            f"{budget}; raise it, or lower task.longest"
-        )
     batches: list[np.ndarray] = []
     start, width = 0, 0
     for place, index in enumerate(order):
         width_with = max(width, int(largest[index]))
-        if (place - start + 1) * width_with > budget:
+        if place > start and (place - start + 1) * width_with > budget:
             batches.append(order[start:place])
             start, width_with = place, int(largest[index])
         width = width_with
     if start < len(order):
         batches.append(order[start:])
     return batches
+
+
+def refuse_longer(lengths_NA: np.ndarray, budget: int) -> None:
+    """Steps stay within their budget: an example beyond it is named before training starts."""
+    longest = int(lengths_NA.max(initial=0))
+    if longest > budget:
+        raise DataError(
+            f"an example of {longest} tokens does not fit into training.batch_tokens = {budget}; "
+            "raise it, or lower task.longest"
+        )
 
 
 def parts(batch: np.ndarray, count: int) -> list[np.ndarray]:

@@ -41,6 +41,7 @@ class Corpus:
     ledger: Ledger
     gold: Mapping[str, tuple[GoldAlignment, ...]] = field(default_factory=dict)
     weights: tuple[float, ...] = ()
+    validation_was_set_aside: bool = False  # taken from the training pairs: the run folder keeps a copy
 
     def __post_init__(self) -> None:
         for split, alignments in self.gold.items():

@@ -99,15 +99,20 @@ class PairFiles(Part):
                 "check data.train and data.corpora"
             )
         note_duplicates("train", splits["train"], ledger)
-        if not splits["validation"] and self.validation_size > 0:
+        setting_aside = not splits["validation"] and self.validation_size > 0
+        if setting_aside:
             parts = set_aside(splits["train"], self.validation_size, seed, ledger)
             splits["train"], splits["validation"] = parts
         splits = {split: pairs for split, pairs in splits.items() if pairs}
         ledger.splits.update({split: len(pairs) for split, pairs in splits.items()})
         splits = keep_apart(splits, self.overlap, ledger)
         ledger.check()
-        return Corpus({split: tuple(pairs) for split, pairs in splits.items()}, ledger,
-                      weights=_weights(splits["train"], files))
+        return Corpus(
+            {split: tuple(pairs) for split, pairs in splits.items()},
+            ledger,
+            weights=_weights(splits["train"], files),
+            validation_was_set_aside=setting_aside,
+        )
 
     def _read(self, files: Sequence[CorpusFiles], ledger: Ledger) -> dict[str, list[Pair]]:
         missing = [path for corpus in files for path in corpus.paths() if not path.is_file()]

@@ -60,7 +60,7 @@ class _ChunkedLoss(torch.autograd.Function):
                 logits.div_(partition)
                 logits.scatter_add_(1, targets[:, None], torch.full_like(target_logits, smoothing - 1.0))
                 torch.mm(logits, weight_WD, out=d_states_ND[start : start + rows])
-                d_weight_WD.addmm_(logits.t(), states)
+                torch.addmm(d_weight_WD, logits.t(), states, out=d_weight_WD)
         # The smoothing's uniform share needs no pass over the logits: their sum is states · Σ_w weight_w.
         weight_sum_D, states_sum_D = weight_WD.sum(0), states_ND.sum(0)
         uniform = (states_sum_D.double() @ weight_sum_D.double()) / words

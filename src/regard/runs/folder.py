@@ -43,6 +43,11 @@ class RunFolder:
         return self.path / "environment.json"
 
     @property
+    def validation(self) -> Path:
+        """The validation pairs, where they were set aside from the training pairs."""
+        return self.path / "validation.jsonl"
+
+    @property
     def summary(self) -> Path:
         return self.path / "summary.json"
 
@@ -58,13 +63,18 @@ class RunFolder:
             hint = "it does not look like a run folder; name the folder that was given to regard train --out"
         raise RunError(f"{self.path} has no {', no '.join(missing)}: {hint}")
 
+    def clear(self) -> None:
+        """Removes files that a kill left half written."""
+        for leftover in self.path.glob(".*.part"):
+            leftover.unlink(missing_ok=True)
+
     def refuse_other(self, recipe_toml: str, *, resume: bool) -> None:
         """A folder that holds anything but this very run is left alone."""
         if not self.path.exists():
             return
         if not self.path.is_dir():
             raise RunError(f"{self.path} is a file; name a folder with --out")
-        inside = sorted(path.name for path in self.path.iterdir())
+        inside = sorted(path.name for path in self.path.iterdir() if path.suffix != ".part")  # left by a kill
         if not inside:
             return
         if not self.recipe.exists():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.errors import OptionError
+from regard.core.files import write_text
 
 
 class Silent:
@@ -38,7 +39,7 @@ class MetricsFile(Silent):
 
     def started(self, total_steps: int, step: int) -> None:
         kept = [line for line in self._lines() if line.get("step", 0) <= step]
-        self.path.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+        write_text(self.path, "".join(json.dumps(line) + "\n" for line in kept))
 
     def _lines(self) -> list[dict[str, Any]]:
         if not self.path.exists():

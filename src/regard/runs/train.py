@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,9 +14,9 @@ from torch import nn
 from regard.core.errors import RunError
 from regard.core.files import read_json, write_json, write_text
 from regard.core.seams import Observer
-from regard.data.corpus import Corpus
+from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
-from regard.data.vocabularies import JOINT, SOURCE, Vocabularies
+from regard.data.vocabularies import JOINT, SOURCE, TARGET, Vocabularies
 from regard.runs.folder import RunFolder
 from regard.runs.journal import MetricsFile, TensorBoard
 from regard.runs.recipe import Recipe
@@ -46,10 +47,12 @@ def train(
     """Trains a recipe into the folder ``out`` (by default ``runs/NAME``) and returns what came of it."""
     made = Recipe.of(recipe, settings)
     folder = RunFolder(Path(out or Path("runs") / (made.name or "run")))
-    folder.refuse_other(made.to_toml(), resume=resume)
     machine.keep_memory()
     machine.set_threads(made.training.threads)
     ranks = machine.join_ranks()
+    if ranks.leads:
+        folder.refuse_other(made.to_toml(), resume=resume)
+    ranks.wait()
     if resume and folder.summary.exists() and folder.weights.exists():
         return Trained(**read_json(folder.summary))
     loop = prepare(made, folder, ranks, list(observers))
@@ -65,8 +68,9 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     device = machine.choose_device(recipe.device)
     corpus = load_corpus(recipe)
     if ranks.leads:
-        folder.checkpoints.mkdir(parents=True, exist_ok=True)
-        write_text(folder.recipe, recipe.to_toml())
+        write_text(folder.recipe, recipe.to_toml())  # first: from here on the folder can be resumed
+        folder.clear()
+        folder.checkpoints.mkdir(exist_ok=True)
         write_json(folder.environment, machine.environment(device))
         observers = [MetricsFile(folder.metrics, recipe.training.log_every), *observers]
         if recipe.training.tensorboard:
@@ -77,10 +81,16 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     task = build_task(recipe, corpus, vocabularies)
     if ranks.leads:
         corpus.ledger.save(folder.ledger)
+        if corpus.validation_was_set_aside:
+            write_text(folder.validation, "".join(map(_as_json_line, corpus.splits["validation"])))
     model = build_model(recipe, task.sizes()).to(device)
     return Loop(
         model, task, recipe.training, recipe.seed, folder.checkpoints, device, ranks=ranks, observers=observers
     )
+
+
+def _as_json_line(pair: Pair) -> str:
+    return json.dumps(asdict(pair), ensure_ascii=False) + "\n"
 
 
 def load_corpus(recipe: Recipe) -> Corpus:
@@ -101,7 +111,7 @@ def build_model(recipe: Recipe, sizes: Any) -> nn.Module:
 
 def _vocabularies(recipe: Recipe, corpus: Corpus, folder: RunFolder, ranks: machine.Ranks) -> Vocabularies:
     """Trained once and kept: a resumed run reads the files that it wrote."""
-    held = any((folder.path / name).is_file() for name in (JOINT, SOURCE))
+    held = any(all((folder.path / name).is_file() for name in names) for names in ((JOINT,), (SOURCE, TARGET)))
     if not held and ranks.leads:
         Vocabularies.train(recipe.tokenizer, corpus).save(folder.path)  # type: ignore[arg-type]
     ranks.wait()

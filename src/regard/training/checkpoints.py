@@ -81,7 +81,7 @@ def save(folder: Path, weights: dict[str, Tensor], optimizer: dict[str, Tensor],
             shutil.rmtree(folder)
         os.replace(part, folder)
         sync_folder(folder.parent)
-    except (OSError, SafetensorError, RunError) as error:
+    except (OSError, RunError) as error:
         shutil.rmtree(part, ignore_errors=True)
         raise RunError(
             f"checkpoint {folder} could not be written: {error}; the checkpoints before it are untouched. "
@@ -90,7 +90,10 @@ def save(folder: Path, weights: dict[str, Tensor], optimizer: dict[str, Tensor],
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
+    try:
+        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
+    except SafetensorError as error:  # the library's word for a full disk
+        raise OSError(str(error)) from error
     with path.open("rb") as handle:
         os.fsync(handle.fileno())
 
@@ -131,15 +134,23 @@ def latest(root: Path) -> tuple[Checkpoint | None, list[str]]:
         try:
             return load(folder), complaints
         except RegardError as error:
-            complaints.append(f"{error}; the checkpoint before it is used")
+            complaints.append(str(error))
     return None, complaints
 
 
-def prune(root: Path, keep: int) -> None:
-    """Removes all but the newest checkpoints, and what a kill left behind."""
+def prune(root: Path, newest: Path, keep: int, every: int = 1) -> None:
+    """Removes all but the newest checkpoints, those that ``newest`` supersedes, and what a kill left behind.
+
+    Superseded are damaged ones of later steps, and those out of turn (not ``every`` so many steps), which only
+    an interruption makes: what is averaged at the end must not depend on one.
+    """
+    for folder in folders(root):
+        out_of_turn = int(folder.name.removeprefix("step-")) % every != 0
+        if folder > newest or (folder < newest and out_of_turn):
+            shutil.rmtree(folder, ignore_errors=True)
     for folder in folders(root)[:-keep]:
         shutil.rmtree(folder, ignore_errors=True)
-    for leftover in root.glob(".step-*.part"):
+    for leftover in root.glob(".*.part"):
         shutil.rmtree(leftover, ignore_errors=True)
 
 
@@ -147,7 +158,7 @@ def average(checkpoints: list[Path]) -> dict[str, Tensor]:
     """The mean of several checkpoints' weights, summed in double precision in the order of their steps."""
     total: dict[str, Tensor] = {}
     for folder in checkpoints:
-        for name, tensor in load_tensors(folder / WEIGHTS).items():
+        weights = load(folder).weights
+        for name, tensor in weights.items():
             total[name] = total[name] + tensor.double() if name in total else tensor.double()
-    like = load_tensors(checkpoints[-1] / WEIGHTS)
-    return {name: (tensor / len(checkpoints)).to(like[name].dtype) for name, tensor in total.items()}
+    return {name: (tensor / len(checkpoints)).to(weights[name].dtype) for name, tensor in total.items()}

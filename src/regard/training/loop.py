@@ -121,7 +121,7 @@ class Loop:
                     self.save()
                 if self.is_over:
                     break
-                if stopping.is_set():
+                if self.ranks.anyone(stopping.is_set()):
                     if self.progress.step % self.config.checkpoint_every:
                         self.save()
                     raise Interrupted(self.progress.step)
@@ -246,11 +246,13 @@ class Loop:
         totals: dict[str, float] = {}
         counts: dict[str, int] = {}
         batches = in_length_order(self.task.lengths(examples), self.config.batch_tokens)
-        for indices in batches[self.ranks.rank :: self.ranks.world]:
+        own = batches[self.ranks.rank :: self.ranks.world]
+        share = 1 if own else 0
+        for indices in own or batches[:1]:  # a rank without work must still send the same names
             sums = self.sums([examples[index] for index in indices])
             for name, value in sums.sums.items():
-                totals[name] = totals.get(name, 0.0) + float(value)
-                counts[name] = counts.get(name, 0) + sums.counts[name]
+                totals[name] = totals.get(name, 0.0) + float(value) * share
+                counts[name] = counts.get(name, 0) + sums.counts[name] * share
         totals = self.ranks.add_figures(totals)
         divisors = self.ranks.add_figures({name: float(count) for name, count in counts.items()})
         return {name: totals[name] / max(divisors[name], 1) for name in totals}
@@ -260,7 +262,7 @@ class Loop:
             folder = checkpoints.folder_for(self.folder, self.progress.step)
             self.save_to(folder)
             keep = max(self.config.keep, self.config.average if self.config.final == "average" else 1)
-            checkpoints.prune(self.folder, keep)
+            checkpoints.prune(self.folder, folder, keep, self.config.checkpoint_every)
             self.tell("saved", self.progress.step, folder)
         self.ranks.wait()
 
@@ -272,8 +274,11 @@ class Loop:
     def resume(self) -> bool:
         """Goes back to the newest whole checkpoint; False where there is none."""
         found, complaints = checkpoints.latest(self.folder)
+        instead = "no whole checkpoint is left, so training starts again at step 1"
+        if found is not None:
+            instead = f"the checkpoint of step {found.state['step']} is used"
         for complaint in complaints:
-            self.tell("said", complaint)
+            self.tell("said", f"{complaint}; {instead}")
         if found is None:
             return False
         threads = found.state["threads"]

@@ -88,6 +88,10 @@ class Ranks:
         distributed.all_reduce(flat)
         return dict(zip(figures, flat.tolist(), strict=True))
 
+    def anyone(self, answer: bool) -> bool:
+        """Whether any rank says yes, so that all of them stop after the same step."""
+        return bool(self.add_figures({"yes": float(answer)})["yes"])
+
     def wait(self) -> None:
         if self.world > 1:
             distributed.barrier()

@@ -87,6 +87,4 @@ class Optimizers:
                 for parameter in group["params"]:
                     if names[parameter] in by_name:
                         state = by_name[names[parameter]]
-                        member.state[parameter] = {
-                            key: value.to(parameter.device) if value.dim() else value for key, value in state.items()
-                        }
+                        member.state[parameter] = {key: value.to(parameter.device) for key, value in state.items()}

@@ -1,0 +1,72 @@
+"""Measures Regard's own training speed on Multi30k: tokens, floating-point work and memory; prints JSON.
+
+Run by training_speed.py in a process of its own, so that its memory is its own.
+"""
+
+import argparse
+import json
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from regard.runs.folder import RunFolder
+from regard.runs.recipe import Recipe
+from regard.runs.train import prepare
+from regard.training import machine
+
+
+def measure(recipe: Recipe, warmup: int, steps: int) -> dict:
+    """Times whole steps, fetching the batches included; then counts the work of the same batches, untimed."""
+    machine.keep_memory()
+    machine.set_threads(recipe.training.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        loop = prepare(recipe, RunFolder(Path(folder)), machine.Ranks(), [])
+        batches = loop.batches()
+        for _ in range(warmup):
+            loop.step(next(batches))
+        measured = []
+        began, cpu_began = time.perf_counter(), time.process_time()
+        for _ in range(steps):
+            measured.append(next(batches))
+            loop.step(measured[-1])
+        seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        lengths = [loop.task.lengths(batch) for batch in measured]
+        tokens = sum(loop.task.weight(one) for one in lengths)
+        padded = sum(int(len(one) * one[:, 1].max()) for one in lengths)
+        counted = measured[:: max(1, len(measured) // 8)]
+        with FlopCounterMode(display=False) as counter:
+            for batch in counted:
+                loop.gradients(batch, 1)
+        work = counter.get_total_flops() / sum(loop.task.weight(loop.task.lengths(batch)) for batch in counted)
+    return {
+        "measure": "regard training",
+        "torch": torch.__version__,
+        "steps": steps,
+        "seconds": round(seconds, 3),
+        "cpu_seconds": round(cpu_seconds, 3),
+        "sentences": sum(map(len, measured)),
+        "target_tokens": tokens,
+        "padded_target_tokens": padded,
+        "target_tokens_per_second": round(tokens / seconds, 1),
+        "flops_per_target_token": round(work),
+        "gflops": round(work * tokens / seconds / 1e9, 1),
+        "parameters": sum(weight.numel() for weight in loop.model.parameters()),
+        "threads": torch.get_num_threads(),
+        "peak_megabytes": peak,
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--warmup", type=int, default=5)
+    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--set", dest="settings", action="append", default=[])
+    arguments = parser.parse_args()
+    chosen = Recipe.read("multi30k", [f"data.folder={arguments.data}", *arguments.settings])
+    print(json.dumps(measure(chosen, arguments.warmup, arguments.steps)))
