@@ -131,10 +131,7 @@ class Memory:
 
     def select(self, sentences: Tensor) -> Memory:
         """Keeps the given sentences."""
-        mask = self.mask
-        if mask.lengths_B is not None:
-            mask = Mask(lengths_B=mask.lengths_B[sentences])
-        return Memory(self.k_BGSK[sentences], self.v_BGSV[sentences], mask)
+        return Memory(self.k_BGSK[sentences], self.v_BGSV[sentences], self.mask.select(sentences))
 
 
 @dataclass(slots=True)

@@ -44,6 +44,18 @@ class Mask:
         """The same rules for queries that start at another position."""
         return replace(self, offset=offset)
 
+    def select(self, rows_B: Tensor) -> Mask:
+        """The same rules for the given sentences of the batch."""
+        dense = self.dense_BHTS
+        has_rows = dense is not None and dense.dim() == 4 and len(dense) > 1  # else the same for all sentences
+        return replace(
+            self,
+            lengths_B=_rows(self.lengths_B, rows_B),
+            query_segments_BT=_rows(self.query_segments_BT, rows_B),
+            key_segments_BS=_rows(self.key_segments_BS, rows_B),
+            dense_BHTS=_rows(dense, rows_B) if has_rows else dense,
+        )
+
     @property
     def is_everything(self) -> bool:
         """No rule at all: every query may look at every key."""
@@ -96,6 +108,10 @@ def _either(one: Tensor | None, other: Tensor | None, join: object) -> Tensor | 
     if one is None or other is None:
         return other if one is None else one
     return join(one, other)  # type: ignore[operator]
+
+
+def _rows(part: Tensor | None, rows_B: Tensor) -> Tensor | None:
+    return None if part is None else part[rows_B]
 
 
 def _only_one(one: Tensor | None, other: Tensor | None) -> Tensor | None:

@@ -6,6 +6,7 @@ import math
 from typing import Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -84,9 +85,7 @@ def short_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, 
 def fused_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None) -> Tensor:
     """torch's fused kernel; the triangle is left to it where the mask is nothing else."""
     if bias is None and (mask.is_causal_only or mask.is_everything):
-        return functional.scaled_dot_product_attention(
-            q_BHTK, k_BHSK, v_BHSV, is_causal=mask.is_causal_only and q_BHTK.shape[-2] > 1
-        )
+        return functional.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, is_causal=mask.is_causal_only)
     queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
     if bias is None:
         may_look = mask.dense(queries, keys, q_BHTK.device)
@@ -118,9 +117,12 @@ def additive_mask(
 
 def may_see_nothing(mask: Mask) -> bool:
     """Whether some query could be left without any key; triangles and non-empty sentences never do that."""
-    return mask.dense_BHTS is not None or mask.query_segments_BT is not None or (
-        mask.lengths_B is not None and bool((mask.lengths_B < 1).any())
-    ) or (mask.window > 0 and mask.lengths_B is not None)
+    return (
+        mask.window > 0  # a query may stand beyond all keys
+        or mask.dense_BHTS is not None
+        or mask.query_segments_BT is not None
+        or (mask.lengths_B is not None and bool((mask.lengths_B < 1).any()))
+    )
 
 
 class DotScore(nn.Module):
@@ -170,7 +172,7 @@ class SoftmaxConfig(Part):
 
     kind: str = "softmax"
     score: Literal["scaled-dot", "dot", "bilinear", "additive"] = "scaled-dot"
-    temperature: float = 1.0
+    temperature: float = Field(1.0, ge=0)  # 0: the hard lookup
 
     def build(self, query_width: int, key_width: int) -> nn.Module:
         if self.score == "scaled-dot" and self.temperature == 1.0:

@@ -13,19 +13,32 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from regard.runs.journal import Silent
 
-console = Console(highlight=False)
-notes = Console(stderr=True, highlight=False)
+console = Console(highlight=False, emoji=False)
+notes = Console(stderr=True, highlight=False, emoji=False)
 
-JSON_OPTION = typer.Option(False, "--json", help="One JSON object on standard output; all else on standard error.")
+JSON_OPTION = typer.Option(
+    False, "--json", metavar="", help="One JSON object on standard output; all else on standard error."
+)
 
 
 def without_colour() -> None:
     for one in (console, notes):
         one.no_color = True
+
+
+def say(text: str, *, to: Console = console, style: str = "") -> None:
+    """A line that the terminal folds and nobody else, so that a path or a command in it can be copied."""
+    to.print(text, style=style, soft_wrap=True)
+
+
+def plain(text: Any) -> str:
+    """What came from outside is printed as it stands: brackets in it are no markup."""
+    return escape(str(text))
 
 
 def write_json(value: Mapping[str, Any]) -> None:
@@ -46,83 +59,100 @@ def _sayable(value: Any) -> Any:
 @contextmanager
 def counting(what: str) -> Iterator[Callable[[int, int], None]]:
     """A bar for work with a known number of items; disappears when it is done or nobody is watching."""
-    with _bar("{task.description}", MofNCompleteColumn()) as progress:
+    with _bar(TextColumn("{task.description}"), _line(), MofNCompleteColumn()) as progress:
         task = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
-def _bar(*columns: Any) -> Progress:
-    texts = [TextColumn(column) if isinstance(column, str) else column for column in columns]
+def _bar(*columns: ProgressColumn) -> Progress:
     return Progress(
-        *texts[:1], BarColumn(), *texts[1:], TimeRemainingColumn(), console=notes, transient=True,
-        disable=not notes.is_terminal, refresh_per_second=4,
-    )
+        *columns, TimeRemainingColumn(), console=notes, transient=True, disable=not notes.is_terminal,
+        refresh_per_second=4,
+    )  # fmt: skip
+
+
+def _line() -> BarColumn:
+    """As long as the figures beside it leave room for, so that none of them is cut off."""
+    return BarColumn(bar_width=max(8, min(40, notes.width - 68)))
 
 
 class TrainingBar(Silent):
-    """A live bar with step, loss, tokens per second and time left; plain lines where there is no terminal."""
+    """A live bar with step, loss, tokens per second and time left; plain lines where there is no terminal.
+
+    Used with ``with``, so that the terminal is given back also after an interruption.
+    """
 
     LINES_EVERY_SECONDS = 20.0
 
-    def __init__(self) -> None:
-        self.bar = _bar(
-            "training", MofNCompleteColumn(), "loss {task.fields[loss]:.3f}",
-            "[dim]validation {task.fields[validation]}[/dim]", "{task.fields[speed]:,.0f} tokens/s",
-        )
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.waiting = notes.status("reading the data")
+        texts = "loss {task.fields[loss]}", "[dim]validation {task.fields[validation]}[/dim]", "{task.fields[speed]}"
+        self.bar = _bar(_line(), MofNCompleteColumn(), *map(TextColumn, texts))
         self.speed = 0.0
-        self.validation = "–"
         self.total = 0
         self.spoke = time.monotonic()
 
+    def __enter__(self) -> TrainingBar:
+        if notes.is_terminal:
+            self.waiting.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.waiting.stop()
+        self.bar.stop()
+
     def started(self, total_steps: int, step: int) -> None:
+        self.waiting.stop()
         self.total = total_steps
+        self.tell_ledger()
         if step:
-            notes.print(f"continuing after step {step}")
+            say(f"going on after step {step}", to=notes)
         self.task = self.bar.add_task(
-            "training", total=total_steps, completed=step, loss=math.nan, validation="–", speed=0.0
+            "training", total=total_steps, completed=step, loss="–", validation="–", speed="–"
         )
         self.bar.start()
+
+    def tell_ledger(self) -> None:
+        """What reading met beside plain pairs: nobody should have to open the ledger to learn of it."""
+        ledger = self.folder / "ledger.json"
+        if not ledger.exists():
+            return
+        held = json.loads(ledger.read_text(encoding="utf-8"))
+        for note in held["notes"]:
+            self.said(note)
+        reasons = [f"{one['count']:,} {one['what'].replace('_', ' ')} ({one['reason']})" for one in held["reasons"]]
+        if reasons:
+            self.said(f"lines {', '.join(reasons)}: each stands in {ledger}")
 
     def stepped(self, step: int, figures: Mapping[str, float]) -> None:
         now = figures["tokens"] / max(figures["seconds"], 1e-9)
         self.speed = now if not self.speed else 0.95 * self.speed + 0.05 * now
-        self.bar.update(self.task, completed=step, loss=figures["loss"], speed=self.speed)
+        speed = f"{self.speed:,.0f} tokens/s"
+        self.bar.update(self.task, completed=step, loss=f"{figures['loss']:.3f}", speed=speed)
         if not notes.is_terminal and time.monotonic() - self.spoke > self.LINES_EVERY_SECONDS:
             self.spoke = time.monotonic()
-            notes.print(f"step {step}/{self.total}  loss {figures['loss']:.3f}  {self.speed:,.0f} tokens/s")
+            say(f"step {step}/{self.total}  loss {figures['loss']:.3f}  {speed}", to=notes)
 
     def validated(self, step: int, figures: Mapping[str, float]) -> None:
-        self.validation = f"{figures['loss']:.3f}"
-        self.bar.update(self.task, validation=self.validation)
-        rest = "  ".join(f"{name} {value:.3f}" for name, value in figures.items() if name != "loss")
-        notes.print(f"step {step}: validation loss [bold]{figures['loss']:.4f}[/bold]  {rest}")
+        self.bar.update(self.task, validation=f"{figures['loss']:.3f}")
+        others = {name.replace("_", " "): value for name, value in figures.items() if name != "loss"}
+        rest = "".join(f"  {name} {value:.3f}" for name, value in others.items())
+        say(f"step {step}: validation loss [bold]{figures['loss']:.4f}[/bold]{rest}", to=notes)
 
     def said(self, message: str) -> None:
-        notes.print(f"[yellow]note:[/yellow] {message}")
+        say(f"[yellow]note:[/yellow] {plain(message)}", to=notes)
 
     def finished(self, step: int) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        """Gives the terminal back, also after an interruption."""
         self.bar.stop()
 
 
 def read_lines(path: Path | None) -> list[str]:
     """Lines of a file or of standard input, without their ends; invalid UTF-8 is named by line and byte."""
-    from regard.core.errors import DataError
+    from regard.data.readers import decode_lines, read_lines
 
-    if path is not None and not path.is_file():
-        raise DataError(f"there is no file {path}")
-    raw = path.read_bytes() if path is not None else sys.stdin.buffer.read()
-    lines = raw.split(b"\n")
-    if lines and not lines[-1]:
-        lines.pop()
-    texts = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            texts.append(line.decode("utf-8").rstrip("\r"))
-        except UnicodeDecodeError as error:
-            where = path or "standard input"
-            raise DataError(f"{where}, line {number}: byte {error.start + 1} is not UTF-8; convert it first") from error
-    return texts
+    if path is not None:
+        return read_lines(path)
+    if sys.stdin.isatty():
+        say("reading standard input, one text a line; Ctrl-D ends it", to=notes, style="dim")
+    return decode_lines(sys.stdin.buffer, "standard input")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.console import JSON_OPTION, TrainingBar, console, counting, notes, write_json
+from regard.cli.console import JSON_OPTION, TrainingBar, counting, notes, plain, say, write_json
 from regard.cli.evaluate import show
 from regard.core.errors import OptionError
 
@@ -26,34 +26,41 @@ SENTENCES = (
     "the men went to the market",
 )
 
+ON_THE_PAGE = (
+    "exact_match", "compositional_exact_match", "bleu", "chrf", "token_accuracy", "alignment_error_rate"
+)  # fmt: skip
+
 
 def demo(
-    out: Path = typer.Option(Path("demo"), "--out", help="Where the run and the page are written."),
+    out: Path = typer.Option(Path("demo"), "--out", metavar="FOLDER", help="Where the run and the page are written."),
     settings: list[str] = typer.Option([], "--set", metavar="A.B=C", help="Override a value of the recipe."),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Train an English to French Transformer on the built-in small world, score it, and look inside.
 
-    Example:
-
-      regard demo --out demo
+    \b
+    Examples:
+      regard demo
+      regard demo --out quick --set training.steps=300
     """
     from regard.runs.evaluate import evaluate
     from regard.runs.load import load
     from regard.runs.train import train
+    from regard.training.loop import Interrupted
 
     run_folder = out / "run"
     make_way(run_folder)
-    notes.print("[bold]1. training[/bold] on sentences of the small world (Ctrl-C stops)")
-    bar = TrainingBar()
+    say("[bold]1. training[/bold] on sentences of the small world (Ctrl-C stops)", to=notes)
     began = time.monotonic()
     try:
-        train("small-world", run_folder, settings, observers=[bar])
-    finally:
-        bar.stop()
+        with TrainingBar(run_folder) as bar:
+            train("small-world", run_folder, settings, observers=[bar])
+    except Interrupted as stop:
+        say(f"stopped after step {stop.step}; the next demo starts anew", to=notes)
+        raise typer.Exit(130) from None
     seconds = time.monotonic() - began
-    notes.print(f"   trained in {seconds:.0f} s")
-    notes.print("[bold]2. scoring[/bold] on sentences that it has not seen")
+    say(f"   trained in {seconds:.0f} s", to=notes)
+    say("[bold]2. scoring[/bold] on sentences that it has not seen", to=notes)
     run = load(run_folder)
     with counting("translating") as progress:
         scores = evaluate(run, progress=progress)
@@ -66,17 +73,18 @@ def demo(
                     "translations": dict(zip(SENTENCES, translations, strict=True))})  # fmt: skip
         return
     show(scores)
-    console.print("\n[bold]3. translating[/bold]")
+    say("\n[bold]3. translating[/bold]")
+    width = max(map(len, SENTENCES))
     for source, target in zip(SENTENCES, translations, strict=True):
-        console.print(f"   {source}  [dim]→[/dim]  [bold]{target}[/bold]")
+        say(f"   {source:<{width}} [dim]→[/dim] [bold]{plain(target)}[/bold]")
     show_alignment(run, found[0])
-    console.print(f"\nthe page: [bold]{page}[/bold]")
-    console.print(f"next: regard predict {run_folder} \"the small bird sings\"", style="dim")
+    say(f"\nthe page: [bold]{plain(page)}[/bold]")
+    say(plain(f"next: regard predict {run_folder} \"the small bird sings\""), style="dim")
 
 
 def make_way(folder: Path) -> None:
     """An earlier demo is replaced; anything else that stands there is not touched."""
-    if not folder.exists():
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     recipe = folder / "recipe.toml"
     if not recipe.exists() or 'name = "small-world"' not in recipe.read_text(encoding="utf-8"):
@@ -94,11 +102,11 @@ def show_alignment(run: Run, weights: WordWeights) -> None:
     """The word alignment that cross-attention found: each target word and what it reads most."""
     head = run.alignment_head or next(iter(weights.by_head))
     matrix = weights.by_head[head]
-    console.print(f"\n[bold]4. the alignment[/bold] found by cross-attention (layer {head[0] + 1}, head {head[1] + 1})")
+    say(f"\n[bold]4. the alignment[/bold] found by cross-attention (layer {head[0] + 1}, head {head[1] + 1})")
     for row, target in zip(matrix, weights.target_words):
         best = int(row.argmax())
         bar = "█" * round(float(row[best]) * 20)
-        console.print(f"   {target:>12} ← {weights.source_words[best]:<12} [dim]{row[best]:.2f}[/dim] {bar}")
+        say(f"   {plain(target):>12} ← {weights.source_words[best]:<12} [dim]{row[best]:.2f}[/dim] {bar}")
 
 
 def write_page(path: Path, run: Run, scores: dict[str, Any], found: list[WordWeights], seconds: float) -> None:
@@ -121,6 +129,6 @@ def write_page(path: Path, run: Run, scores: dict[str, Any], found: list[WordWei
         "steps": f"{run.recipe.training.steps:,}",
         "head shown": f"layer {head[0] + 1}, head {head[1] + 1}, chosen on validation sentences",
     }
-    figures = {name: float(value) for name, value in scores.items() if isinstance(value, float)}
+    figures = {name: float(scores[name]) for name in ON_THE_PAGE if name in scores}
     report = DemoReport("English to French, small world", pairs, figures, facts, curves["train"], curves["validation"])
     write_text(path, demo_page(report))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from regard.cli.console import JSON_OPTION, console, counting, write_json
-from regard.cli.strategy import choose
+from regard.cli.console import JSON_OPTION, console, counting, plain, say, write_json
+from regard.cli.strategy import BEAM, GREEDY, choose
 from regard.core.errors import OptionError
 
-EXAMPLES = """
+EXAMPLES = """\b
 Examples:
-
   regard evaluate runs/first
-
   regard evaluate runs/first --source news.en --reference news.fr --beam 5
-
   regard evaluate runs/first --against runs/second
 """
 
@@ -28,16 +26,19 @@ SHOWN = (
 
 def evaluate(
     run: Path = typer.Argument(help="A run folder."),
-    source: Path = typer.Option(None, "--source", help="Sentences to translate, one a line."),
-    reference: Path = typer.Option(None, "--reference", help="Their references, one a line."),
-    beam: int = typer.Option(0, "--beam", min=0, help="Beam size; the recipe's own if not given."),
-    greedy: bool = typer.Option(False, "--greedy", help="The best token at every step."),
-    against: Path = typer.Option(None, "--against", help="Another run: paired significance on the same sentences."),
+    source: Path = typer.Option(None, "--source", metavar="FILE", help="Sentences to translate, one a line."),
+    reference: Path = typer.Option(None, "--reference", metavar="FILE", help="Their references, one a line."),
+    beam: int = typer.Option(0, "--beam", metavar="N", min=0, help=BEAM, show_default=False),
+    greedy: bool = typer.Option(False, "--greedy", metavar="", help=GREEDY),
+    against: Path = typer.Option(
+        None, "--against", metavar="RUN", help="Another run: paired significance on the same sentences."
+    ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Score a run on its test split, or on files of your own."""
     if (source is None) != (reference is None):
         raise OptionError("--source and --reference belong together; give both or none")
+    refuse_missing(path for path in (source, reference) if path is not None)
     from regard.runs.compare import significance
     from regard.runs.evaluate import evaluate as score
     from regard.runs.load import load
@@ -54,6 +55,15 @@ def evaluate(
         show(scores)
 
 
+def refuse_missing(paths: Iterable[Path]) -> None:
+    """Both files in one error, and before anything heavy is loaded."""
+    from regard.data.readers import missing_files
+
+    missing = [path for path in paths if not path.exists()]
+    if missing:
+        raise missing_files(missing)
+
+
 def show(scores: dict[str, Any]) -> None:
     """A table of the figures with their intervals; signatures below."""
     from rich.table import Table
@@ -68,9 +78,9 @@ def show(scores: dict[str, Any]) -> None:
             table.add_row(name.replace("_", " "), *(_figure(scores, f"{split}{name}") for split in splits))
     console.print(table)
     if "bleu_signature" in scores:
-        console.print(f"BLEU {scores['bleu_signature']}", style="dim")
+        say(f"BLEU {plain(scores['bleu_signature'])}", style="dim")
     if "against" in scores:
-        console.print(scores["against"]["sentence"])
+        say(plain(scores["against"]["sentence"]))
 
 
 def _figure(scores: dict[str, Any], name: str) -> str:
@@ -83,4 +93,4 @@ def _figure(scores: dict[str, Any], name: str) -> str:
     return text
 
 
-evaluate.__doc__ = f"{evaluate.__doc__}\n{EXAMPLES}"
+evaluate.__doc__ = f"{evaluate.__doc__}\n\n{EXAMPLES}"

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
 import typer
 
 from regard.cli import demo, evaluate, predict, recipes, train
-from regard.cli.console import notes, without_colour
+from regard.cli.console import notes, plain, say, without_colour
 from regard.core.errors import RegardError
 
 app = typer.Typer(
     name="regard",
     help="Train, open up and serve attention models.",
-    epilog="Start with: regard demo",
+    epilog="Start with: regard demo     Then: regard recipes list, regard train --help",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -31,9 +32,13 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    no_color: bool = typer.Option(False, "--no-color", help="No colour (the variable NO_COLOR does the same)."),
-    debug: bool = typer.Option(False, "--debug", help="Show the traceback of an error."),
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+    no_color: bool = typer.Option(
+        False, "--no-color", metavar="", help="No colour (the variable NO_COLOR does the same)."
+    ),
+    debug: bool = typer.Option(False, "--debug", metavar="", help="Show the traceback of an error."),
+    version: bool = typer.Option(
+        False, "--version", metavar="", callback=_version, is_eager=True, help="Show the version."
+    ),
 ) -> None:
     if no_color:
         without_colour()
@@ -55,18 +60,28 @@ def main(arguments: list[str] | None = None) -> Any:
         word for word in given if word not in ("--debug", "--no-color")
     ]
     try:
-        app(given, prog_name="regard")
-    except RegardError as error:
+        try:
+            app(given, prog_name="regard")
+        finally:
+            sys.stdout.flush()  # here and not at exit, so that a reader who left early is noticed here
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(0) from None
+    except (RegardError, OSError) as error:
         if debug:
             raise
-        notes.print("[bold red]error:[/bold red]", end=" ")
-        notes.print(str(error), markup=False)
+        say(f"[bold red]error:[/bold red] {plain(_in_words(error))}", to=notes)
         raise SystemExit(1) from None
-    except BrokenPipeError:
-        raise SystemExit(0) from None
     except KeyboardInterrupt:
-        notes.print("stopped")
+        say("stopped", to=notes)
         raise SystemExit(130) from None
+
+
+def _in_words(error: RegardError | OSError) -> str:
+    """Ours say it all; the system's say only that something is wrong with a file."""
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename} cannot be used: {error.strerror}; choose another place, or mend this one"
+    return str(error)
 
 
 if __name__ == "__main__":

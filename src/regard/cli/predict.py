@@ -8,63 +8,84 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.console import JSON_OPTION, console, counting, read_lines, write_json
-from regard.cli.strategy import choose
-from regard.core.errors import OptionError
+from regard.cli.console import JSON_OPTION, counting, read_lines, write_json
+from regard.cli.strategy import BEAM, GREEDY, choose
+from regard.core.errors import DataError, OptionError
 
 if TYPE_CHECKING:
     from regard.runs.load import Answer, Run
 
-EXAMPLES = """
+LINE_ENDS = str.maketrans("\r\n", "  ")
+
+EXAMPLES = """\b
 Examples:
-
   regard predict runs/first "the cat sat on the mat"
-
   regard predict runs/first --file in.txt --beam 5 > out.txt
-
-  echo "the dog sleeps" | regard predict runs/first --temperature 0.8 --top-k 20 --seed 7
-
-  regard predict runs/first --file in.txt --reference given.txt     (log-probabilities of given pairs)
+  echo "the dog sleeps" | regard predict runs/first --temperature 0.8 --seed 7
+  regard predict runs/first --file in.txt --reference given.txt
 """
 
 
 def predict(
     run: Path = typer.Argument(help="A run folder."),
-    texts: list[str] = typer.Argument(None, help="Texts; without them and --file, standard input is read."),
-    file: Path = typer.Option(None, "--file", help="Texts, one a line."),
-    beam: int = typer.Option(0, "--beam", min=0, help="Beam size."),
-    greedy: bool = typer.Option(False, "--greedy", help="The best token at every step."),
-    temperature: float = typer.Option(0.0, "--temperature", min=0.0, help="Sample; higher is bolder."),
-    top_k: int = typer.Option(0, "--top-k", min=0, help="Sample among the k best tokens only."),
-    top_p: float = typer.Option(1.0, "--top-p", min=0.0, max=1.0, help="Sample among the tokens that hold this share."),
-    seed: int = typer.Option(1, "--seed", help="Of sampling: same seed, same answers."),
-    n_best: int = typer.Option(0, "--n-best", min=0, help="Answers a text."),
-    scores: bool = typer.Option(False, "--scores", help="The log-probability before each answer."),
-    alignment: bool = typer.Option(False, "--alignment", help="Word links source-target after each answer."),
-    reference: Path = typer.Option(None, "--reference", help="Score these given answers instead."),
+    texts: list[str] = typer.Argument(
+        None, help="Texts (after -- if one begins with a dash); without them and --file, standard input is read."
+    ),
+    file: Path = typer.Option(None, "--file", metavar="FILE", help="Texts, one a line."),
+    beam: int = typer.Option(0, "--beam", metavar="N", min=0, help=BEAM, show_default=False),
+    greedy: bool = typer.Option(False, "--greedy", metavar="", help=GREEDY),
+    temperature: float = typer.Option(None, "--temperature", metavar="T", min=0.0, help="Sample; higher is bolder."),
+    top_k: int = typer.Option(
+        0, "--top-k", metavar="K", min=0, help="Sample among the K best tokens.", show_default=False
+    ),
+    top_p: float = typer.Option(
+        1.0, "--top-p", metavar="P", min=0.0, max=1.0, help="Sample among the best tokens that together hold P."
+    ),
+    seed: int = typer.Option(1, "--seed", metavar="N", help="Of sampling: same seed, same answers."),
+    n_best: int = typer.Option(
+        1, "--n-best", metavar="N", min=1, help="Answers a text, each behind the text's number and its rank."
+    ),
+    scores: bool = typer.Option(False, "--scores", metavar="", help="The log-probability before each answer."),
+    alignment: bool = typer.Option(
+        False, "--alignment", metavar="", help="Word links source-target, counted from 0, after each answer."
+    ),
+    reference: Path = typer.Option(
+        None, "--reference", metavar="FILE", help="Nothing is decoded: these answers, one a line, are scored."
+    ),
     as_json: bool = JSON_OPTION,
 ) -> None:
-    """Answer texts with a trained run."""
+    """Answer texts with a trained run: one line in, one line out."""
     if texts and file is not None:
         raise OptionError("give texts on the command line or --file, not both")
-    inputs = list(texts) if texts else read_lines(file)
+    if reference is not None and (beam or greedy or temperature is not None or top_k or top_p < 1 or n_best > 1):
+        raise OptionError("--reference scores given answers and decodes nothing; leave out the way of decoding")
     from regard.runs.load import load
 
     loaded = load(run)
+    inputs = readable(texts) if texts else read_lines(file)
     if reference is not None:
-        score_given(loaded, inputs, read_lines(reference), as_json)
-        return
-    options = choose(
-        loaded.recipe.decoding, beam=beam, greedy=greedy, temperature=temperature, top_k=top_k, top_p=top_p,
-        seed=seed, n_best=n_best,
-    )  # fmt: skip
-    with counting("answering") as progress:
-        answers = answer_lines(loaded, inputs, options, progress)
+        answers = score_given(loaded, inputs, read_lines(reference))
+        scores = True
+    else:
+        options = choose(
+            loaded.recipe.decoding, beam=beam, greedy=greedy, temperature=temperature, top_k=top_k, top_p=top_p,
+            seed=seed, n_best=n_best,
+        )  # fmt: skip
+        with counting("answering") as progress:
+            answers = answer_lines(loaded, inputs, options, progress)
     links = align(loaded, inputs, [found[0].text if found else "" for found in answers]) if alignment else None
     if as_json:
         write_json(as_object(inputs, answers, links, n_best, scores))
     else:
         write_lines(answers, links, n_best, scores)
+
+
+def readable(texts: list[str]) -> list[str]:
+    """Texts of the command line, refused where the terminal sent bytes that are not UTF-8."""
+    for number, text in enumerate(texts, start=1):
+        if any("\udc80" <= character <= "\udcff" for character in text):  # how Python keeps such bytes
+            raise DataError(f"text {number} is not valid UTF-8; convert it, or set the terminal to UTF-8")
+    return list(texts)
 
 
 def answer_lines(run: Run, inputs: list[str], options: Any, progress: Any) -> list[list[Answer]]:
@@ -115,7 +136,10 @@ def as_object(
 
 
 def write_lines(answers: list[list[Answer]], links: Any, n_best: int, scores: bool) -> None:
-    """One line for each input; with --n-best, input number and rank come first; fields are parted by tabs."""
+    """One line for each input; with --n-best, input number and rank come first; fields are parted by tabs.
+
+    A model of bytes or characters may write the end of a line: it becomes a space, or lines would shift.
+    """
     for number, own in enumerate(answers):
         if not own:
             sys.stdout.write("\n")
@@ -123,20 +147,21 @@ def write_lines(answers: list[list[Answer]], links: Any, n_best: int, scores: bo
             fields = [str(number + 1), str(rank + 1)] if n_best > 1 else []
             if scores:
                 fields.append(f"{one.log_probability:.4f}")
-            fields.append(one.text)
+            fields.append(one.text.translate(LINE_ENDS))
             if links is not None and rank == 0:
                 fields.append(" ".join(f"{source}-{target}" for source, target in links[number]))
             sys.stdout.write("\t".join(fields) + "\n")
 
 
-def score_given(run: Run, inputs: list[str], references: list[str], as_json: bool) -> None:
-    """The log-probability of each given answer."""
+def score_given(run: Run, inputs: list[str], references: list[str]) -> list[list[Answer]]:
+    """The given answers with their log-probabilities; a pair of two empty lines has none."""
+    from regard.runs.load import Answer
+
     totals = [sum(pieces) for pieces in run.score(inputs, references)]
-    if as_json:
-        write_json({"inputs": inputs, "outputs": references, "scores": totals})
-        return
-    for total, reference in zip(totals, references, strict=True):
-        console.print(f"{total:.4f}\t{reference}", markup=False, soft_wrap=True)
+    return [
+        [Answer(reference, total, total)] if source.strip() or reference.strip() else []
+        for source, reference, total in zip(inputs, references, totals, strict=True)
+    ]
 
 
-predict.__doc__ = f"{predict.__doc__}\n{EXAMPLES}"
+predict.__doc__ = f"{predict.__doc__}\n\n{EXAMPLES}"

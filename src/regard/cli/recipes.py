@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import sys
+import textwrap
 import tomllib
 from importlib import resources
 from pathlib import Path
 
 import typer
 
-from regard.cli.console import JSON_OPTION, console, write_json
+from regard.cli.console import JSON_OPTION, console, plain, say, write_json
 from regard.core.config import nearest
 from regard.core.errors import RecipeError
 
-app = typer.Typer(help="The shipped recipes: list them, show one.", no_args_is_help=True)
+HELP = """The shipped recipes: list them, show one.
+
+\b
+Examples:
+  regard recipes list
+  regard recipes show reverse
+  regard recipes show reverse --full > mine.toml
+"""
+
+app = typer.Typer(help=HELP, short_help="The shipped recipes: list them, show one.", no_args_is_help=True)
 
 
 def _shipped() -> dict[str, Path]:
@@ -23,24 +34,37 @@ def _shipped() -> dict[str, Path]:
 
 @app.command("list")
 def list_recipes(as_json: bool = JSON_OPTION) -> None:
-    """List the shipped recipes."""
+    """List the shipped recipes.
+
+    \b
+    Example:
+      regard recipes list
+    """
     found = {name: tomllib.loads(path.read_text(encoding="utf-8")) for name, path in _shipped().items()}
     described = {name: str(tree.get("description", "")) for name, tree in found.items()}
     if as_json:
         write_json({"recipes": described})
         return
-    width = max(map(len, described))
+    column = max(map(len, described)) + 2
+    room = console.width if console.is_terminal else sys.maxsize
     for name, description in described.items():
-        console.print(f"[bold]{name:<{width}}[/bold]  {description}")
+        line = textwrap.fill(f"{name:<{column}}{description}", room, subsequent_indent=" " * column)
+        say(f"[bold]{name}[/bold]{plain(line.removeprefix(name))}")
 
 
 @app.command("show")
 def show_recipe(
     name: str = typer.Argument(help="A shipped recipe."),
-    full: bool = typer.Option(False, "--full", help="With every default written out."),
+    full: bool = typer.Option(False, "--full", metavar="", help="With every default written out."),
     as_json: bool = JSON_OPTION,
 ) -> None:
-    """Show a recipe, as shipped or complete."""
+    """Show a recipe, as shipped or complete.
+
+    \b
+    Examples:
+      regard recipes show reverse
+      regard recipes show reverse --full > mine.toml
+    """
     shipped = _shipped()
     if name not in shipped:
         raise RecipeError(f"there is no recipe {name!r}{nearest(name, shipped)}; shipped are {', '.join(shipped)}")
@@ -52,4 +76,4 @@ def show_recipe(
     if as_json:
         write_json({"name": name, "recipe": tomllib.loads(text)})
     else:
-        console.print(text, markup=False, end="", soft_wrap=True)
+        sys.stdout.write(text)

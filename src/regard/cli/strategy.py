@@ -10,12 +10,16 @@ if TYPE_CHECKING:
     from regard.decoding.options import Strategy
 
 
+BEAM = "Beam size; without a way of decoding, the recipe's own is used."
+GREEDY = "The best token at every step."
+
+
 def choose(
     default: Any,
     *,
     beam: int = 0,
     greedy: bool = False,
-    temperature: float = 0.0,
+    temperature: float | None = None,
     top_k: int = 0,
     top_p: float = 1.0,
     seed: int = 1,
@@ -25,7 +29,9 @@ def choose(
     from regard.core.config import parse
     from regard.decoding.options import Beam, Greedy, Sampling
 
-    sampling = temperature > 0 or top_k > 0 or top_p < 1
+    if temperature == 0:
+        raise OptionError("--temperature 0 leaves nothing to chance; use --greedy, or a temperature above 0")
+    sampling = temperature is not None or top_k > 0 or top_p < 1
     ways = {"--beam": beam, "--greedy": greedy, "--temperature/--top-k/--top-p": sampling}
     named = [name for name, wanted in ways.items() if wanted]
     if len(named) > 1:
@@ -41,8 +47,14 @@ def choose(
         return parse(Sampling, {**chosen, **answers}, where)
     if beam:
         return parse(Beam, {"size": max(beam, n_best), **_penalty(default), **answers}, where)
-    if answers:
-        return parse(type(default), {**default.model_dump(), **answers}, where)
+    if n_best > 1 and not hasattr(default, "n_best"):
+        raise OptionError(
+            f"this run's own decoding is {default.kind}, which knows one answer only; "
+            f"use --beam {n_best} or --temperature 1 with --n-best"
+        )
+    if n_best > 1:
+        size = {"size": max(default.size, n_best)} if hasattr(default, "size") else {}
+        return parse(type(default), {**default.model_dump(), **size, **answers}, where)
     return default
 
 

@@ -2,54 +2,57 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 
 import typer
 
-from regard.cli.console import JSON_OPTION, TrainingBar, console, notes, write_json
+from regard.cli.console import JSON_OPTION, TrainingBar, notes, plain, say, write_json
 
-EXAMPLES = """
+EXAMPLES = """\b
 Examples:
-
   regard train small-world --out runs/first
-
-  regard train reverse --out runs/reverse --set training.steps=300 --set model.width=64
-
+  regard train reverse --out runs/reverse --set training.steps=300
   regard train multi30k --out runs/de --set data.folder=path/to/multi30k
-
   regard train runs/first/recipe.toml --out runs/first --resume
 """
 
 
 def train(
     recipe: str = typer.Argument(help="A shipped recipe (see: regard recipes list) or a TOML file."),
-    out: Path = typer.Option(..., "--out", help="The run folder to make."),
-    settings: list[str] = typer.Option([], "--set", metavar="A.B=C", help="Override a value by its path."),
-    resume: bool = typer.Option(False, "--resume", help="Go on from the newest whole checkpoint in the folder."),
+    out: Path = typer.Option(..., "--out", metavar="FOLDER", help="The run folder to make."),
+    settings: list[str] = typer.Option(
+        [], "--set", metavar="A.B=C", help="Override a value by its path; as often as you like."
+    ),
+    resume: bool = typer.Option(
+        False, "--resume", metavar="", help="Go on from the newest whole checkpoint in the folder."
+    ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Train a model; Ctrl-C saves a checkpoint first."""
     from regard.runs.train import train as run_training
     from regard.training.loop import Interrupted
 
-    bar = TrainingBar()
     try:
-        trained = run_training(recipe, out, settings, resume=resume, observers=[bar])
+        with TrainingBar(out) as bar:
+            trained = run_training(recipe, out, settings, resume=resume, observers=[bar])
     except Interrupted as stop:
-        again = f"regard train {out}/recipe.toml --out {out} --resume"
-        notes.print(f"stopped and saved after step {stop.step}; go on with: {again}")
+        again = plain(f"regard train {out}/recipe.toml --out {out} --resume")
+        say(f"stopped and saved after step {stop.step}; go on with: {again}", to=notes)
         raise typer.Exit(130) from None
-    finally:
-        bar.stop()
+    if not bar.total:
+        say("this run was finished already; nothing was done", to=notes)
     if as_json:
         write_json(asdict(trained))
         return
-    console.print(
-        f"[bold]{trained.run}[/bold]: {trained.steps} steps in {trained.seconds:,.0f} s "
-        f"({trained.tokens_per_second:,.0f} tokens/s), validation loss {trained.validation_loss:.4f}"
+    loss = trained.validation_loss
+    say(
+        f"[bold]{plain(trained.run)}[/bold]: {trained.steps} steps in {trained.seconds:,.0f} s "
+        f"({trained.tokens_per_second:,.0f} tokens/s)"
+        + (f", validation loss {loss:.4f}" if math.isfinite(loss) else ", without validation")
     )
-    console.print(f"next: regard evaluate {out}   or   regard predict {out} \"a sentence\"", style="dim")
+    say(plain(f"next: regard evaluate {out}\n      regard predict {out} \"a sentence\""), style="dim")
 
 
-train.__doc__ = f"{train.__doc__}\n{EXAMPLES}"
+train.__doc__ = f"{train.__doc__}\n\n{EXAMPLES}"

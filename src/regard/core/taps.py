@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.core.errors import OptionError
 
@@ -30,12 +31,14 @@ class Attention:
 
     @property
     def weights(self) -> Tensor:
-        """weights_BHTS over all calls; a decoder that asks once a step has its steps along T."""
+        """weights_BHTS over all calls of one batch; a decoder that asks once a step has its steps along T."""
         if not self.calls:
             raise OptionError(f"{self.name} was not called while it was recorded; run the model inside the block")
         with torch.no_grad():
             found = [self._select(self.mechanism.weights(q, k, mask, bias)) for q, k, mask, bias in self.calls]
-        return found[0] if len(found) == 1 else torch.cat(found, dim=-2)
+        keys = max(weights_BHTS.shape[-1] for weights_BHTS in found)
+        # Over its own past a decoder sees more keys with every step; what did not exist yet had no weight.
+        return torch.cat([functional.pad(weights, (0, keys - weights.shape[-1])) for weights in found], dim=-2)
 
     def _select(self, weights_BHTS: Tensor) -> Tensor:
         return weights_BHTS if self.heads is None else weights_BHTS[:, list(self.heads)]

@@ -117,10 +117,15 @@ def _keep(rows: Iterable[tuple[int, str, str]], file: str, split: str, ledger: L
 
 def read_lines(path: Path) -> list[str]:
     """The lines of a UTF-8 file; only a newline ends a line, unlike in ``str.splitlines``."""
+    return decode_lines(_raw_lines(path), str(path))
+
+
+def decode_lines(raw_lines: Iterable[bytes], where: str) -> list[str]:
+    """Lines as text, without their ends; one error names every line that is not UTF-8, and its byte."""
     lines: list[str] = []
     wrong: list[str] = []
     offset = 0
-    for number, raw in enumerate(_raw_lines(path), start=1):
+    for number, raw in enumerate(raw_lines, start=1):
         start = offset
         offset += len(raw)
         if number == 1 and raw.startswith(_BYTE_ORDER_MARK):
@@ -131,7 +136,7 @@ def read_lines(path: Path) -> list[str]:
             wrong.append(f"line {number}, byte {start + error.start} of the file (0x{raw[error.start]:02X})")
     if wrong:
         raise DataError(
-            f"{path} is not valid UTF-8: {_some(wrong)}. Convert it, e.g. with: iconv -f latin1 -t utf-8"
+            f"{where} is not valid UTF-8: {_some(wrong)}. Convert it, e.g. with: iconv -f latin1 -t utf-8"
         )
     return lines
 

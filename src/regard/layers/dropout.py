@@ -18,16 +18,16 @@ class Dropout(nn.Module):
         if not 0 <= probability < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, found {probability}")
         self.probability = probability
-        self.threshold = round(probability * 256)
+        self.threshold = min(round(probability * 256), 255)
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.threshold == 0:
             return x
         if x.device.type != "cpu":
             return nn.functional.dropout(x, self.probability)
-        keep = random_bytes(x.numel()).view(x.shape) >= self.threshold
-        # As floats: on a CPU two conversions cost less than multiplying by booleans forwards and backwards.
-        return x * keep.to(x.dtype).mul_(256 / (256 - self.threshold))
+        # Straight into floats: on a CPU a comparison that yields booleans, and arithmetic with them, is not vectorised.
+        keep = torch.ge(random_bytes(x.numel()).view(x.shape), self.threshold, out=torch.empty_like(x))
+        return x * keep.mul_(256 / (256 - self.threshold))
 
     def extra_repr(self) -> str:
         return f"{self.probability}"

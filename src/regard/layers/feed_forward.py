@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -38,7 +39,7 @@ class FeedForwardConfig(Part):
     """Two layers with ReLU as published, or GELU."""
 
     kind: str = "plain"
-    width: int = 2048
+    width: int = Field(2048, ge=1)
     activation: Literal["relu", "gelu"] = "relu"
 
     def build(self, model_width: int, dropout: float) -> nn.Module:

@@ -10,6 +10,7 @@ import math
 from typing import Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from regard.core.config import Part
@@ -104,6 +105,11 @@ class Rotary(NoPosition):
 
     def rotate(self, x_BHTK: Tensor, offset: int = 0) -> Tensor:
         count, width = x_BHTK.shape[-2:]
+        if width % 2:
+            raise OptionError(
+                f"rotary positions turn pairs, but a key is {width} wide; "
+                "make model.key_width (or model.width / model.heads) even"
+            )
         frequencies = self.base ** (-torch.arange(0, width, 2, device=x_BHTK.device).float() / width)
         positions_T = torch.arange(offset, offset + count, device=x_BHTK.device).float()
         return rotate_pairs(x_BHTK, positions_T[:, None] * frequencies)
@@ -130,8 +136,8 @@ class SinusoidalConfig(Part):
 
     kind: str = "sinusoidal"
     join: Literal["add", "concatenate"] = "add"
-    width: int = 16  # only where concatenated
-    longest: int = 2048
+    width: int = Field(16, ge=1)  # only where concatenated
+    longest: int = Field(2048, ge=1)
 
     def build(self, model_width: int, heads: int) -> nn.Module:
         return joined(sinusoids, self.join, self.width, self.longest, model_width)
@@ -159,8 +165,8 @@ class LearnedConfig(Part):
 
     kind: str = "learned"
     join: Literal["add", "concatenate"] = "add"
-    width: int = 16
-    longest: int = 512
+    width: int = Field(16, ge=1)
+    longest: int = Field(512, ge=1)
 
     def build(self, model_width: int, heads: int) -> nn.Module:
         width = model_width if self.join == "add" else self.width
@@ -174,8 +180,8 @@ class GridConfig(Part):
     """Two-dimensional sinusoids for a grid of patches read row by row."""
 
     kind: str = "grid"
-    rows: int = 16
-    columns: int = 16
+    rows: int = Field(16, ge=1)
+    columns: int = Field(16, ge=1)
 
     def build(self, model_width: int, heads: int) -> nn.Module:
         return TablePosition(two_dimensional_sinusoids(self.rows, self.columns, model_width), learned=False)
@@ -185,7 +191,7 @@ class RotaryConfig(Part):
     """Rotary positions."""
 
     kind: str = "rotary"
-    base: float = 10000.0
+    base: float = Field(10000.0, gt=0)
 
     def build(self, model_width: int, heads: int) -> nn.Module:
         return Rotary(self.base)
@@ -195,7 +201,7 @@ class RelativeBiasConfig(Part):
     """A learned bias for each head and distance up to ``longest``."""
 
     kind: str = "relative-bias"
-    longest: int = 32
+    longest: int = Field(32, ge=0)
 
     def build(self, model_width: int, heads: int) -> nn.Module:
         return RelativeBias(heads, self.longest)

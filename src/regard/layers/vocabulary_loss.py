@@ -28,15 +28,16 @@ def vocabulary_loss(
     states_ND: Tensor, weight_WD: Tensor, targets_N: Tensor, smoothing: float = 0.0
 ) -> VocabularyLoss:
     """−Σ_w q(w) log softmax(states Wᵀ)(w) with q = (1−ε)·1[w = target] + ε/W (Szegedy et al. 2016, section 7)."""
-    return VocabularyLoss(*_ChunkedLoss.apply(states_ND, weight_WD, targets_N, smoothing))
+    # Asked here, because inside a Function gradients are always off: validation must not pay for a backward pass.
+    wants_gradient = torch.is_grad_enabled() and (states_ND.requires_grad or weight_WD.requires_grad)
+    return VocabularyLoss(*_ChunkedLoss.apply(states_ND, weight_WD, targets_N, smoothing, wants_gradient))
 
 
 class _ChunkedLoss(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, states_ND: Tensor, weight_WD: Tensor, targets_N: Tensor, smoothing: float
+        ctx: Any, states_ND: Tensor, weight_WD: Tensor, targets_N: Tensor, smoothing: float, wants_gradient: bool
     ) -> tuple[Tensor, Tensor, Tensor]:
-        wants_gradient = states_ND.requires_grad or weight_WD.requires_grad
         d_states_ND = torch.empty_like(states_ND) if wants_gradient else None
         d_weight_WD = torch.zeros_like(weight_WD) if wants_gradient else None
         words = weight_WD.shape[0]
@@ -51,16 +52,15 @@ class _ChunkedLoss(torch.autograd.Function):
             target_logits = logits.gather(1, targets[:, None])
             largest = logits.amax(1, keepdim=True)
             correct += (target_logits == largest).sum()
-            # Σ exp(logit − largest), in place: what is left in the buffer is proportional to the softmax.
-            partition = logits.sub_(largest).exp_().sum(1, keepdim=True)
-            log_partition = partition.log() + largest
-            partition_sum += log_partition.sum(dtype=torch.float64)
             likelihood += target_logits.sum(dtype=torch.float64)
+            # In place, one fused pass; the largest of a row becomes 1 / Σ exp(logit − largest), hence log Σ exp.
+            chances = torch.softmax(logits, dim=1, out=logits)
+            log_partition = largest - chances.amax(1, keepdim=True).log()
+            partition_sum += log_partition.sum(dtype=torch.float64)
             if d_states_ND is not None and d_weight_WD is not None:
-                logits.div_(partition)
-                logits.scatter_add_(1, targets[:, None], torch.full_like(target_logits, smoothing - 1.0))
-                torch.mm(logits, weight_WD, out=d_states_ND[start : start + rows])
-                torch.addmm(d_weight_WD, logits.t(), states, out=d_weight_WD)
+                chances.scatter_add_(1, targets[:, None], torch.full_like(target_logits, smoothing - 1.0))
+                torch.mm(chances, weight_WD, out=d_states_ND[start : start + rows])
+                torch.addmm(d_weight_WD, chances.t(), states, out=d_weight_WD)
         # The smoothing's uniform share needs no pass over the logits: their sum is states · Σ_w weight_w.
         weight_sum_D, states_sum_D = weight_WD.sum(0), states_ND.sum(0)
         uniform = (states_sum_D.double() @ weight_sum_D.double()) / words
@@ -77,4 +77,4 @@ class _ChunkedLoss(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *gradients: Any) -> Any:
         d_states_ND, d_weight_WD = ctx.saved_tensors
-        return d_states_ND.mul_(gradients[0]), d_weight_WD.mul_(gradients[0]), None, None
+        return d_states_ND.mul_(gradients[0]), d_weight_WD.mul_(gradients[0]), None, None, None

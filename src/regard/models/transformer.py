@@ -48,6 +48,8 @@ class TransformerConfig(Part):
     def _fits(self) -> TransformerConfig:
         if self.width % self.heads and not (self.key_width and self.value_width):
             raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
+        if self.groups and self.heads % self.groups:
+            raise ValueError(f"{self.heads} heads cannot share {self.groups} key/value groups; change one of them")
         if self.cross == "own" and self.encoder_layers != self.decoder_layers:
             raise ValueError(
                 f'cross = "own" pairs layers, but there are {self.encoder_layers} encoder and '

@@ -66,9 +66,10 @@ class Translation:
         self.vocabularies = vocabularies
         self.weights: tuple[float, ...] = corpus.weights
         self._encoded = {split: self.encode_pairs(pairs) for split, pairs in corpus.splits.items()}
+        self._dropout: tuple[BpeDropout, ...] = ()
         if "train" in corpus.splits:
             self._leave_out_long()
-        self._dropout = self._dropouts(seed, dropout) if dropout else ()
+            self._dropout = self._dropouts(seed, dropout) if dropout else ()
 
     def encode_pairs(self, pairs: Sequence[Pair]) -> list[EncodedPair]:
         sources = self.vocabularies.source.encode_batch([pair.source for pair in pairs])
@@ -97,7 +98,7 @@ class Translation:
         self._encoded["train"] = kept
         self.weights = tuple(weights)
 
-    def _dropouts(self, seed: int, dropout: float) -> tuple[BpeDropout, BpeDropout]:
+    def _dropouts(self, seed: int, dropout: float) -> tuple[BpeDropout, ...]:
         vocabularies = self.vocabularies
         sources = [pair.source for pair in self.training_pairs]
         targets = [pair.target for pair in self.training_pairs]

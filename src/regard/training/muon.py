@@ -79,4 +79,4 @@ class MuonConfig(AdamWConfig):
 
 def is_embedding(name: str) -> bool:
     """Tables that are looked up, not multiplied: their rows have nothing to be orthogonal to."""
-    return "embedding" in name or name.startswith("head.") or "table_" in name
+    return "embedding" in name or name.startswith("head.") or "table_" in name or "bias_" in name

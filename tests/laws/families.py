@@ -1,0 +1,238 @@
+"""Two tiny families and a task from outside the package: a recurrent one with attention, and a decoder alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from regard.attention.heads import Cache, HeadShape, Memory, SelfAttention
+from regard.attention.masks import CAUSAL, padding
+from regard.attention.softmax import AdditiveScore, ScaledDot, Softmax
+from regard.core.config import Part
+from regard.core.seams import Sums
+from regard.core.symbols import EOS, SOS, Sizes
+from regard.data.corpus import Corpus
+from regard.data.vocabularies import Vocabularies
+from regard.layers.blocks import EncoderLayer, PreNorm
+from regard.layers.dropout import Dropout
+from regard.layers.embeddings import TokenEmbedding, VocabularyHead
+from regard.layers.feed_forward import FeedForward
+from regard.layers.positions import Rotary
+from regard.layers.vocabulary_loss import vocabulary_loss
+from regard.tasks.translation import pad
+
+
+class GruConfig(Part):
+    """A bidirectional GRU read by a GRU through additive attention (Bahdanau et al. 2015)."""
+
+    kind: str = "tests.laws.families:GruConfig"
+    width: int = 16
+    dropout: float = 0.0
+
+    def build(self, sizes: Sizes) -> Gru:
+        return Gru(self, sizes)
+
+
+class Gru(nn.Module):
+    """Its decoder asks the mechanism once a step; the tap then holds the steps along T."""
+
+    source_attention = "attention"
+
+    def __init__(self, config: GruConfig, sizes: Sizes) -> None:
+        super().__init__()
+        width = config.width
+        self.source_embedding = TokenEmbedding(sizes.inputs, width)
+        self.target_embedding = TokenEmbedding(sizes.outputs, width)
+        self.encoder = nn.GRU(width, width, batch_first=True, bidirectional=True)
+        self.first = nn.Linear(width, width)
+        self.attention = Softmax(AdditiveScore(width, 2 * width, width))
+        self.cell = nn.GRUCell(3 * width, width)
+        self.combine = nn.Linear(3 * width, width)
+        self.dropout = Dropout(config.dropout)
+        self.head = VocabularyHead(sizes.outputs, width, self.target_embedding)
+
+    def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
+        return self.read(target_BT, self.start((source_BS, source_lengths_B)))
+
+    def start(self, source: tuple[Tensor, Tensor]) -> GruState:
+        source_BS, source_lengths_B = source
+        packed = pack_padded_sequence(
+            self.source_embedding(source_BS), source_lengths_B.cpu(), batch_first=True, enforce_sorted=False
+        )
+        states_BSC, _ = pad_packed_sequence(self.encoder(packed)[0], batch_first=True, total_length=source_BS.shape[1])
+        backward_BD = states_BSC[:, 0].chunk(2, dim=-1)[1]
+        memory_B1SC = self.dropout(states_BSC).unsqueeze(1)
+        mask = padding(source_lengths_B, source_BS.shape[1])
+        return GruState(Memory(memory_B1SC, memory_B1SC, mask), torch.tanh(self.first(backward_BD)))
+
+    def step(self, tokens_RT: Tensor, state: GruState) -> tuple[Tensor, GruState]:
+        return self.head(self.read(tokens_RT, state)), state
+
+    def read(self, tokens_RT: Tensor, state: GruState) -> Tensor:
+        """states_RTD for the given tokens; the state goes along."""
+        states = []
+        for x_RD in self.target_embedding(tokens_RT).unbind(1):
+            memory = state.memory
+            q_B1ND = state.hidden_RD.view(len(memory.k_BGSK), 1, -1, state.hidden_RD.shape[1])
+            context_B1NC = self.attention(q_B1ND, memory.k_BGSK, memory.v_BGSV, mask=memory.mask)
+            context_RC = context_B1NC.reshape(len(x_RD), -1)
+            state.hidden_RD = self.cell(torch.cat((x_RD, context_RC), dim=-1), state.hidden_RD)
+            states.append(torch.tanh(self.combine(torch.cat((state.hidden_RD, context_RC), dim=-1))))
+        return self.dropout(torch.stack(states, dim=1))
+
+
+@dataclass(slots=True)
+class GruState:
+    """The memory by sentence, the cell's state by row."""
+
+    memory: Memory
+    hidden_RD: Tensor
+
+    def reorder(self, rows: Tensor) -> GruState:
+        sentences = len(self.memory.k_BGSK)
+        owners = rows // (len(self.hidden_RD) // sentences)
+        kept, counts = torch.unique_consecutive(owners, return_counts=True)
+        if bool((counts != counts[0]).any()):
+            kept = owners
+        same = kept.tolist() == list(range(sentences))
+        return GruState(self.memory if same else self.memory.select(kept), self.hidden_RD[rows])
+
+
+class DecoderOnlyConfig(Part):
+    """A stack of causal blocks over the text so far."""
+
+    kind: str = "tests.laws.families:DecoderOnlyConfig"
+    layers: int = 2
+    width: int = 16
+    heads: int = 2
+    dropout: float = 0.0
+
+    def build(self, sizes: Sizes) -> DecoderOnly:
+        return DecoderOnly(self, sizes)
+
+
+class DecoderOnly(nn.Module):
+    """Reads nothing but its own words; its source is the number of answers that are wanted."""
+
+    def __init__(self, config: DecoderOnlyConfig, sizes: Sizes) -> None:
+        super().__init__()
+        width = config.width
+        self.embedding = TokenEmbedding(sizes.outputs, width)
+        self.position = Rotary()
+        self.blocks = nn.ModuleList(
+            EncoderLayer(
+                SelfAttention(HeadShape(width, config.heads), ScaledDot()),
+                FeedForward(width, 2 * width, torch.relu),
+                lambda: PreNorm(width, config.dropout),
+            )
+            for _ in range(config.layers)
+        )
+        self.norm = nn.LayerNorm(width)
+        self.head = VocabularyHead(sizes.outputs, width, self.embedding)
+
+    def forward(self, tokens_BT: Tensor) -> Tensor:
+        return self.read(tokens_BT, None)
+
+    def read(self, tokens_RT: Tensor, caches: list[Cache] | None) -> Tensor:
+        mask = CAUSAL.at(0 if caches is None else caches[0].length)
+        x_RTD = self.embedding(tokens_RT)
+        for index, block in enumerate(self.blocks):
+            x_RTD = block(x_RTD, mask, self.position, None if caches is None else caches[index])
+        return self.norm(x_RTD)
+
+    def start(self, source: int) -> DecoderOnlyState:
+        return DecoderOnlyState([block.attention.new_cache(source, self.embedding.weight) for block in self.blocks])
+
+    def step(self, tokens_RT: Tensor, state: DecoderOnlyState) -> tuple[Tensor, DecoderOnlyState]:
+        return self.head(self.read(tokens_RT, state.caches)), state
+
+
+@dataclass(slots=True)
+class DecoderOnlyState:
+    """Caches by row; there is no source to keep."""
+
+    caches: list[Cache]
+
+    def reorder(self, rows: Tensor) -> DecoderOnlyState:
+        return DecoderOnlyState([cache.reorder(rows) for cache in self.caches])
+
+
+class LanguageModelConfig(Part):
+    """What comes next in the texts of the target side; ``pause`` makes a step last, so that it can be interrupted."""
+
+    kind: str = "tests.laws.families:LanguageModelConfig"
+    longest: int = 32
+    pause: float = 0.0
+    breaks_at: int = 0  # from this many training batches on, the loss is multiplied by ``breaks_by``
+    breaks_by: float = float("nan")
+    additive: bool = True
+
+    def build(self, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> LanguageModel:
+        return LanguageModel(self, corpus, vocabularies)
+
+
+@dataclass(frozen=True, slots=True)
+class TextBatch:
+    """Texts with their opening symbol; ``real_N`` are the flat indices of the positions that are not padding."""
+
+    tokens_BT: Tensor
+    real_N: Tensor
+    targets_N: Tensor
+
+
+class LanguageModel:
+    """The task seam in its smallest form."""
+
+    def __init__(self, config: LanguageModelConfig, corpus: Corpus, vocabularies: Vocabularies) -> None:
+        self.config = config
+        self.additive = config.additive
+        self.vocabularies = vocabularies
+        self.trained = 0
+        self._encoded = {
+            split: [
+                np.asarray(ids[: config.longest], np.int64)
+                for ids in vocabularies.target.encode_batch([pair.target for pair in pairs])
+            ]
+            for split, pairs in corpus.splits.items()
+        }
+
+    def sizes(self) -> Sizes:
+        return self.vocabularies.sizes()
+
+    def examples(self, split: str, epoch: int) -> Sequence[np.ndarray]:
+        return self._encoded.get(split, [])
+
+    def lengths(self, examples: Sequence[np.ndarray]) -> np.ndarray:
+        return np.array([len(ids) + 1 for ids in examples]).reshape(-1, 1)
+
+    def weight(self, lengths_NA: np.ndarray) -> int:
+        return int(lengths_NA.sum())
+
+    def collate(self, examples: Sequence[np.ndarray], device: torch.device) -> TextBatch:
+        tokens_BT, lengths_B = pad(examples, before=SOS)
+        targets_BT, _ = pad(examples, after=EOS)
+        real_N = np.flatnonzero(np.arange(tokens_BT.shape[1]) < lengths_B[:, None])
+        arrays = (tokens_BT, real_N, targets_BT.ravel()[real_N])
+        return TextBatch(*(torch.from_numpy(array).to(device) for array in arrays))
+
+    def sums(self, model: nn.Module, batch: TextBatch) -> Sums:
+        states_ND = model(batch.tokens_BT).flatten(0, 1).index_select(0, batch.real_N)
+        head: Any = model.head
+        loss = vocabulary_loss(states_ND, head.weight, batch.targets_N)
+        total = loss.smoothed
+        if model.training:
+            time.sleep(self.config.pause)
+            self.trained += 1
+            if self.config.breaks_at and self.trained >= self.config.breaks_at:
+                total = total * self.config.breaks_by
+        return Sums({"loss": total}, {"loss": len(batch.targets_N)})
+
+    def source_batch(self, sources: Sequence[Sequence[int]], device: torch.device) -> int:
+        return len(sources)

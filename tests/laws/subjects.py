@@ -1,0 +1,104 @@
+"""Every model that the laws are held against, and one way to ask all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from regard.core.config import Config, Part, parse
+from regard.core.symbols import EOS, Sizes
+from regard.decoding.engine import TorchEngine
+from regard.runs.recipe import Recipe
+from regard.tasks.translation import pad
+from tests.laws.families import DecoderOnly
+
+SIZES = Sizes(inputs=13, outputs=13, shared=True)
+Sources = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model by its table in a recipe."""
+
+    name: str
+    table: dict[str, Any] = field(hash=False)
+
+    @property
+    def config(self) -> Part:
+        return parse(Recipe, {"model": self.table}).model
+
+    @property
+    def reads_a_source(self) -> bool:
+        return "DecoderOnly" not in self.table["kind"]
+
+    def build(self, seed: int = 1, noise: float = 0.3) -> nn.Module:
+        """With noise on every weight: what starts at zero (biases) would hide a mistake."""
+        torch.manual_seed(seed)
+        model = self.config.build(SIZES)  # type: ignore[attr-defined]
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight.add_(torch.randn_like(weight) * noise * max(float(weight.std(correction=0)), 0.1))
+        return model.eval()
+
+
+def collate(model: nn.Module, sources: Sources) -> Any:
+    """What ``start`` takes."""
+    if isinstance(model, DecoderOnly):
+        return len(sources)
+    source_BS, lengths_B = pad([np.asarray(source, np.int64) for source in sources], after=EOS)
+    return torch.from_numpy(source_BS), torch.from_numpy(lengths_B)
+
+
+def parallel(model: Any, source: Any, target_BT: Tensor) -> Tensor:
+    """logits_BTW of the training pass."""
+    states_BTD = model(target_BT) if isinstance(model, DecoderOnly) else model(*source, target_BT)
+    return model.head(states_BTD)
+
+
+def engine(model: Any) -> TorchEngine:
+    return TorchEngine(model, lambda sources: collate(model, sources))
+
+
+def _transformer(**changes: Any) -> dict[str, Any]:
+    tiny = {"encoder_layers": 2, "decoder_layers": 2, "width": 12, "heads": 3, "feed_forward": {"width": 17}}
+    return {"kind": "transformer", **tiny, "dropout": 0.1, **changes}
+
+
+SUBJECTS = [
+    Subject("post", _transformer(norm="post")),
+    Subject("pre-own", _transformer(norm="pre", cross="own")),
+    Subject("post-own", _transformer(norm="post", cross="own")),
+    Subject("untied", _transformer(tied="none", norm="pre")),
+    Subject("concatenated", _transformer(position={"kind": "sinusoidal", "join": "concatenate", "width": 5})),
+    Subject("learned", _transformer(position={"kind": "learned", "longest": 64}, norm="pre")),
+    Subject("reversed-binary", _transformer(position={"kind": "reversed-binary"}, norm="pre")),
+    Subject("grid", _transformer(position={"kind": "grid"}, norm="pre")),
+    Subject("relative-bias", _transformer(position={"kind": "relative-bias", "longest": 3}, norm="pre")),
+    Subject("rotary", _transformer(position={"kind": "rotary"}, norm="pre", cross="own")),
+    Subject("none", _transformer(position={"kind": "none"}, norm="pre")),
+    Subject("grouped", _transformer(width=16, heads=4, groups=2, position={"kind": "rotary", "base": 100.0})),
+    Subject("other-widths", _transformer(key_width=6, value_width=5, norm="pre")),
+    Subject("additive", _transformer(attention={"kind": "softmax", "score": "additive"}, norm="pre")),
+    Subject("bilinear", _transformer(attention={"kind": "softmax", "score": "bilinear"}, norm="pre")),
+    Subject("no-encoder", _transformer(encoder_layers=0, norm="pre")),
+    Subject("gru", {"kind": "tests.laws.families:GruConfig", "width": 11, "dropout": 0.1}),
+    Subject("decoder-only", {"kind": "tests.laws.families:DecoderOnlyConfig", "width": 12, "dropout": 0.1}),
+]
+READERS = [subject for subject in SUBJECTS if subject.reads_a_source]
+
+
+def kinds_covered(path: str) -> set[str]:
+    """The kinds that stand at one place of the subjects' configurations, as in ``position.kind``."""
+    found = set()
+    for subject in SUBJECTS:
+        value: Any = subject.config
+        for name in path.split("."):
+            value = getattr(value, name, None) if isinstance(value, Config) else None
+        if value is not None:
+            found.add(str(value))
+    return found

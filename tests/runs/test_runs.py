@@ -1,0 +1,346 @@
+"""A recipe becomes a run, a folder becomes a model again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import regard
+from regard.core.errors import DataError, RegardError, RunError
+from regard.decoding.options import Beam, Greedy
+from regard.runs.compare import significance
+from regard.runs.evaluate import evaluate
+from regard.runs.load import Run
+from regard.runs.recipe import Recipe
+from regard.training import checkpoints
+
+TINY = (
+    "data.train=600", "data.validation=30", "data.test=20", "data.symbols=6", "data.maximum_length=5",
+    "model.width=32", "model.heads=2", "model.feed_forward.width=64", "model.encoder_layers=1",
+    "model.decoder_layers=1", "training.steps=120", "training.batch_tokens=600", "training.schedule.warmup=10",
+)  # fmt: skip
+TINIEST = (*TINY, "data.train=60", "training.steps=2")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of the copy recipe that has learned something; tests that change it take a copy."""
+    made = tmp_path_factory.mktemp("runs") / "copy"
+    regard.train("copy", made, TINY)
+    return made
+
+
+@pytest.fixture(scope="module")
+def run(folder: Path) -> Run:
+    return regard.load(folder)
+
+
+@pytest.fixture
+def copied(folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(folder, tmp_path / "copy"))
+
+
+# -- the way of a user ------------------------------------------------------------------------------------------
+
+
+def test_three_lines_of_python(tmp_path: Path) -> None:
+    trained = regard.train("copy", tmp_path / "run", TINY)
+    run = regard.load(tmp_path / "run")
+    answers = run.predict(["a b c", "e d", "f a f a"])
+    assert answers == ["a b c", "e d", "f a f a"]
+    assert trained.steps == 120
+    assert trained.weights_sha256 == checkpoints.weights_hash(checkpoints.weights_of(run.model))
+
+
+def test_a_run_folder_holds_what_it_should(folder: Path) -> None:
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "checkpoints", "environment.json", "ledger.json", "metrics.jsonl", "model.safetensors", "recipe.toml",
+        "summary.json", "tokenizer.json",
+    ]  # fmt: skip
+    recipe = Recipe.read(folder / "recipe.toml")
+    assert recipe == Recipe.read("copy", TINY)
+    assert recipe.to_toml() == (folder / "recipe.toml").read_text(encoding="utf-8")
+    assert "learning_rate = 0.004" in recipe.to_toml()
+    assert "beta2 = " in recipe.to_toml(), "every default is written out"
+    environment = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
+    assert environment["torch"] == torch.__version__
+    assert environment["threads"] >= 1
+
+
+def test_the_same_recipe_gives_the_same_weights(tmp_path: Path) -> None:
+    one, two, other = (
+        regard.train("copy", tmp_path / name, [*TINIEST, f"seed={seed}"]).weights_sha256
+        for name, seed in (("one", 3), ("two", 3), ("other", 4))
+    )
+    assert one == two
+    assert one != other
+
+
+def test_order_is_kept_and_neighbours_do_not_matter(run: Run) -> None:
+    texts = ["a b c d e", "f", "c c c", "e d c b a", "a f", "f", "b a d"]
+    for options in (Greedy(), Beam(size=3)):
+        together = run.answers(texts, options)
+        alone = [run.answers([text], options)[0] for text in texts]
+        assert [own[0].text for own in together] == [own[0].text for own in alone]
+        for own, by_itself in zip(together, alone, strict=True):
+            assert own[0].log_probability == pytest.approx(by_itself[0].log_probability, abs=1e-4)
+        assert run.predict(texts[::-1], options) == run.predict(texts, options)[::-1]
+
+
+def test_one_text_may_stand_without_a_list(run: Run) -> None:
+    assert run.predict("a b c") == run.predict(["a b c"])
+    assert run.predict([]) == []
+
+
+def test_given_answers_are_scored_as_the_search_scores_them(run: Run) -> None:
+    found = run.answers(["b a d c"], Greedy())[0][0]
+    pieces = run.score(["b a d c"], [found.text])[0]
+    assert len(pieces) == len(found.text.split()) + 1
+    assert sum(pieces) == pytest.approx(found.log_probability, abs=1e-3)
+    with pytest.raises(DataError, match="1 sources against 2 references; give one for each, in order"):
+        run.score(["a"], ["a", "b"])
+
+
+# -- scores -----------------------------------------------------------------------------------------------------
+
+
+def test_evaluation_scores_the_test_split_and_keeps_it(copied: Path) -> None:
+    run = regard.load(copied)
+    scores = evaluate(run)
+    assert {
+        "split", "sentences", "bleu", "bleu_low", "bleu_high", "bleu_signature", "chrf", "chrf_signature",
+        "exact_match", "exact_match_low", "exact_match_high", "word_error_rate", "character_error_rate",
+        "token_accuracy", "loss", "decoding", "alignment_head", "alignment_error_rate",
+    } <= set(scores)  # fmt: skip
+    assert scores["split"] == "test"
+    assert scores["sentences"] == 20
+    assert scores["decoding"]["kind"] == "greedy"
+    assert "version:" in scores["bleu_signature"]
+    assert "tok:none" in scores["bleu_signature"]
+    for rate in ("exact_match", "token_accuracy", "alignment_error_rate"):
+        assert 0 <= scores[rate] <= 1
+    assert scores["token_accuracy"] > 0.9
+    kept = json.loads((copied / "scores.json").read_text(encoding="utf-8"))
+    assert kept == json.loads(json.dumps(scores))
+    assert run.alignment_head == tuple(scores["alignment_head"])
+
+
+def test_given_files_are_scored_and_not_kept(copied: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("a b c\nd e\n", encoding="utf-8")
+    (tmp_path / "out").write_text("a b c\nd e\n", encoding="utf-8")
+    scores = evaluate(regard.load(copied), source=tmp_path / "in", reference=tmp_path / "out", options=Beam(size=2))
+    assert scores["sentences"] == 2
+    assert scores["decoding"]["size"] == 2
+    assert not (copied / "scores.json").exists()
+
+
+def test_the_small_world_is_scored_on_both_of_its_splits(tmp_path: Path) -> None:
+    settings = [
+        "data.train=200", "data.validation=10", "data.test=10", "data.compositional=10", "training.steps=2",
+        "model.width=16", "model.heads=2", "model.feed_forward.width=16", "decoding.max_length=6",
+    ]  # fmt: skip
+    regard.train("small-world", tmp_path / "run", settings)
+    scores = evaluate(regard.load(tmp_path / "run"))
+    assert {"alignment_error_rate", "compositional_alignment_error_rate", "compositional_bleu"} <= set(scores)
+
+
+def test_a_run_does_not_differ_from_itself(run: Run) -> None:
+    found = significance(run, run)
+    assert found["difference"] == 0
+    assert str(run.folder.path) == found["run"]
+
+
+# -- what can be wrong with a folder ----------------------------------------------------------------------------
+
+
+def test_a_folder_that_holds_a_run_is_left_alone(copied: Path) -> None:
+    before = (copied / "model.safetensors").read_bytes()
+    with pytest.raises(RunError) as caught:
+        regard.train("copy", copied, TINY)
+    assert str(caught.value) == (
+        f"{copied} already holds a run; continue it with --resume, or choose another --out"
+    )
+    assert (copied / "model.safetensors").read_bytes() == before
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work", encoding="utf-8")
+    with pytest.raises(RunError, match=r"is not empty and holds no run \(thesis.tex…\); choose another --out"):
+        regard.train("copy", tmp_path, TINIEST)
+    with pytest.raises(RunError, match=r"thesis.tex is a file; name a folder with --out"):
+        regard.train("copy", tmp_path / "thesis.tex", TINIEST)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_resuming_with_another_recipe_names_what_differs(copied: Path) -> None:
+    with pytest.raises(RunError) as caught:
+        regard.train("copy", copied, [*TINY, "training.steps=130", "model.width=16"], resume=True)
+    said = str(caught.value)
+    assert said.startswith(
+        f"{copied} holds a run of another recipe than the one given; resume it with its own: "
+        f"regard train {copied}/recipe.toml --out {copied} --resume; differing: "
+    )
+    for held, given in (("width = 32", "width = 16"), ("steps = 120", "steps = 130")):
+        assert f"{held!r} in the folder" in said
+        assert f"{given!r} given" in said
+
+
+def test_an_empty_folder_or_one_with_a_half_written_recipe_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / ".recipe.toml.4711.part").write_text("name = ", encoding="utf-8")
+    assert regard.train("copy", tmp_path / "run", TINIEST, resume=True).steps == 2
+
+
+def test_a_kill_between_two_tokenizers_can_be_resumed(tmp_path: Path) -> None:
+    settings = [*TINIEST, "tokenizer.joint=false"]
+    whole = regard.train("copy", tmp_path / "whole", settings)
+    (tmp_path / "run").mkdir()
+    for name in ("recipe.toml", "source.tokenizer.json"):
+        shutil.copy(tmp_path / "whole" / name, tmp_path / "run" / name)
+    assert regard.train("copy", tmp_path / "run", settings, resume=True).weights_sha256 == whole.weights_sha256
+
+
+def test_a_missing_folder_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(RunError) as caught:
+        regard.load(tmp_path / "none")
+    assert str(caught.value) == (
+        f"there is no run folder {tmp_path}/none; make one with: regard train RECIPE --out {tmp_path}/none"
+    )
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        (["model.safetensors"], "no model.safetensors: finish it with: regard train {0}/recipe.toml --out {0}"),
+        (["recipe.toml"], "has no recipe.toml: it does not look like a run folder; name the folder that was given"),
+        (["recipe.toml", "model.safetensors"], "has no recipe.toml, no model.safetensors: it does not look like"),
+        (["tokenizer.json"], "no tokenizer at {0}/tokenizer.json; the run folder is not complete"),
+    ],
+    ids=["weights", "recipe", "both", "tokenizer"],
+)
+def test_a_missing_file_is_named(missing: list[str], words: str, copied: Path) -> None:
+    for name in missing:
+        (copied / name).unlink()
+    with pytest.raises(RunError) as caught:
+        regard.load(copied)
+    assert words.format(copied) in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("foreign")
+    regard.train("copy", made, [*TINIEST, "data.symbols=9", "model.decoder_layers=2"])
+    return made
+
+
+def test_the_tokenizer_of_another_run_does_not_fit(copied: Path, foreign: Path) -> None:
+    shutil.copy(foreign / "tokenizer.json", copied / "tokenizer.json")
+    with pytest.raises(RunError) as caught:
+        regard.load(copied)
+    assert str(caught.value) == (
+        f"{copied}/model.safetensors does not fit the model of its recipe:\n"
+        "  - target_embedding.weight is (11, 32), the model needs (14, 32)"
+    )
+
+
+def test_the_weights_of_another_run_do_not_fit(copied: Path, foreign: Path) -> None:
+    shutil.copy(foreign / "model.safetensors", copied / "model.safetensors")
+    with pytest.raises(RunError) as caught:
+        regard.load(copied)
+    said = str(caught.value)
+    assert f"{copied}/model.safetensors does not fit the model of its recipe:" in said
+    assert "  - target_embedding.weight is (14, 32), the model needs (11, 32)" in said
+    unexpected = [line for line in said.splitlines() if line.startswith("  - unexpected decoder.layers.1.")]
+    assert len(unexpected) == 18
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("model.safetensors", "not weights", "model.safetensors cannot be read as safetensors"),
+        ("tokenizer.json", "{}", "tokenizer.json is not a tokenizer file of the tokenizers library"),
+        ("recipe.toml", "[model", "recipe.toml is not valid TOML"),
+        ("recipe.toml", "[model]\nwitdh = 3", "model.witdh: unknown key; did you mean 'width'?"),
+    ],
+    ids=["weights", "tokenizer", "recipe", "misspelt recipe"],
+)
+def test_a_foreign_file_is_named(name: str, content: str, words: str, copied: Path) -> None:
+    (copied / name).write_text(content, encoding="utf-8")
+    with pytest.raises(RegardError) as caught:
+        regard.load(copied)
+    assert words in str(caught.value)
+
+
+# -- data -------------------------------------------------------------------------------------------------------
+
+
+def write_pairs(folder: Path, stems: dict[str, int], languages: tuple[str, str]) -> Path:
+    """Sentence files as the pairs recipes expect them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    words = "the small green house on a hill sees two old trees and one quiet river today".split()  # noqa: SIM905
+    number = 0
+    for stem, count in stems.items():
+        made = []
+        for _ in range(count):
+            number += 1
+            made.append(" ".join([words[number % 16], words[number // 16 % 16], *words[number % 7 : number % 7 + 4]]))
+        for language in languages:
+            text = "\n".join(line if language == languages[0] else line.upper() for line in made)
+            (folder / f"{stem}.{language}").write_text(text + "\n", encoding="utf-8")
+    return folder
+
+
+def test_a_line_that_is_too_long_is_listed(tmp_path: Path) -> None:
+    data = write_pairs(tmp_path / "data", {"train": 40, "val": 6, "test2016": 5}, ("en", "de"))
+    for language in ("en", "de"):
+        lines = (data / f"train.{language}").read_text(encoding="utf-8").splitlines()
+        lines[16] = " ".join(["long"] * 30)
+        (data / f"train.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    settings = [
+        f"data.folder={data}", "tokenizer.kind=word", "tokenizer.minimum_frequency=1", "task.longest=12",
+        "training.steps=2", "model.width=16", "model.heads=2",
+    ]  # fmt: skip
+    regard.train("multi30k", tmp_path / "run", settings)
+    ledger = json.loads((tmp_path / "run" / "ledger.json").read_text(encoding="utf-8"))
+    listed = [one for one in ledger["exceptions"] if one["what"] == "skipped"]
+    assert listed == [
+        {
+            "what": "skipped", "split": "train", "file": str(data / "train.en"), "line": 17,
+            "reason": "longer than task.longest = 12 pieces", "detail": "30 source and 30 target pieces",
+        }
+    ]  # fmt: skip
+    assert ledger["splits"]["train"] == 39
+
+
+SMALL: dict[str, tuple[str, ...]] = {
+    "small-world": ("data.train=200", "data.validation=10", "data.test=5", "data.compositional=5"),
+    "multi30k": ("tokenizer.vocabulary=280",),
+    "transformer-base": ("tokenizer.vocabulary=280", "model.width=32", "model.feed_forward.width=64"),
+    "transformer-big": ("tokenizer.vocabulary=280", "model.width=32", "model.feed_forward.width=64"),
+}
+TOY = ("data.train=60", "data.validation=10", "data.test=5")
+
+
+@pytest.mark.parametrize("name", sorted(regard.recipes()))
+def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> None:
+    shipped: Any = Recipe.read(name)
+    settings = [*SMALL.get(name, TOY), "training.steps=3", "decoding.max_length=4"]
+    if shipped.data.kind == "pairs":
+        stems = {shipped.data.train: 40, shipped.data.validation: 6, shipped.data.test: 5}
+        data = write_pairs(tmp_path / "data", stems, (shipped.data.source, shipped.data.target))
+        settings.append(f"data.folder={data}")
+    trained = regard.train(name, tmp_path / "run", settings)
+    assert trained.steps == 3
+    assert 0 < trained.validation_loss < 20
+    assert len(regard.load(tmp_path / "run").predict(["the small house", "a b"])) == 2
+
+
+def test_a_recipe_that_reads_files_says_where_it_wants_them(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"needs to know where the files are: --set data\.folder=path/to/folder"):
+        regard.train("multi30k", tmp_path / "run")
+    assert not (tmp_path / "run").exists(), "nothing is made before the data can be read"

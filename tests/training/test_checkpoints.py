@@ -1,0 +1,244 @@
+"""Checkpoints: whole or not at all, believed only when their checksums agree."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import nn
+
+from regard.core.errors import RunError
+from regard.training import checkpoints
+from tests.training.tiny import make_loop
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with checkpoints of steps 2, 4 and 6; tests damage copies of it."""
+    folder = tmp_path_factory.mktemp("trained")
+    make_loop(folder)[0].run()
+    return folder
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(trained, tmp_path / "run"))
+
+
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[-3] ^= 0x10
+    file.write_bytes(content)
+
+
+def truncate(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-50])
+
+
+DAMAGES = {
+    "a flipped bit": (flip, "is damaged: its checksum is not the one written beside it"),
+    "a cut file": (truncate, "is damaged: its checksum is not the one written beside it"),
+    "a lost file": (Path.unlink, "is missing"),
+}
+
+
+@pytest.mark.parametrize("name", ["weights.safetensors", "optimizer.safetensors"])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_checkpoint_is_recognised_and_the_one_before_it_used(damage: str, name: str, run: Path) -> None:
+    harm, words = DAMAGES[damage]
+    harm(run / "checkpoints" / "step-00000006" / name)
+    loop, seen = make_loop(run)
+    assert loop.resume()
+    assert loop.progress.step == 4
+    broken = run / "checkpoints" / "step-00000006" / name
+    assert seen.sayings == [f"{broken} {words}; the checkpoint of step 4 is used"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [(None, "has no state.json: it is not a complete checkpoint"), ('{"step": 6, "ep', "is not valid JSON")],
+    ids=["missing", "cut"],
+)
+def test_a_checkpoint_without_its_state_is_not_believed(content: str | None, words: str, run: Path) -> None:
+    state = run / "checkpoints" / "step-00000006" / "state.json"
+    state.unlink()
+    if content is not None:
+        state.write_text(content, encoding="utf-8")
+    found, complaints = checkpoints.latest(run / "checkpoints")
+    assert found is not None
+    assert found.state["step"] == 4
+    assert len(complaints) == 1
+    assert words in complaints[0]
+
+
+def test_all_damaged_is_said_before_training_starts_again(run: Path) -> None:
+    for folder in checkpoints.folders(run / "checkpoints"):
+        flip(folder / "weights.safetensors")
+    loop, seen = make_loop(run)
+    assert not loop.resume()
+    assert loop.progress.step == 0
+    assert len(seen.sayings) == 3
+    words = "; no whole checkpoint is left, so training starts again at step 1"
+    assert all(said.endswith(words) for said in seen.sayings)
+
+
+def test_resumed_from_before_the_damage_the_end_is_the_same(run: Path, trained: Path) -> None:
+    truncate(run / "checkpoints" / "step-00000006" / "weights.safetensors")
+    loop, _ = make_loop(run)
+    loop.resume()
+    loop.run()
+    ends = [checkpoints.load(folder / "checkpoints" / "step-00000006") for folder in (run, trained)]
+    assert checkpoints.weights_hash(ends[0].weights) == checkpoints.weights_hash(ends[1].weights)
+    assert checkpoints.weights_hash(ends[0].optimizer) == checkpoints.weights_hash(ends[1].optimizer)
+
+
+def test_a_damaged_checkpoint_is_not_averaged(run: Path) -> None:
+    flip(run / "checkpoints" / "step-00000004" / "weights.safetensors")
+    with pytest.raises(RunError, match=r"step-00000004/weights\.safetensors is damaged"):
+        checkpoints.average(checkpoints.folders(run / "checkpoints"))
+
+
+FULL = [
+    OSError(errno.ENOSPC, "No space left on device"),
+    SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)"),
+]
+
+
+@pytest.mark.parametrize("error", FULL, ids=["system", "safetensors"])
+@pytest.mark.parametrize("name", ["weights.safetensors", "optimizer.safetensors"])
+def test_a_full_disk_leaves_the_earlier_checkpoint_intact(
+    name: str, error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_file = checkpoints.save_file
+
+    def full(tensors: Any, path: Path) -> None:
+        if name in str(path) and "00000004" in str(path):
+            path.write_bytes(b"only the first bytes")
+            raise error
+        save_file(tensors, path)
+
+    monkeypatch.setattr(checkpoints, "save_file", full)
+    loop, _ = make_loop(tmp_path)
+    with pytest.raises(RunError) as caught:
+        loop.run()
+    broken = tmp_path / "checkpoints" / "step-00000004"
+    assert str(caught.value).startswith(f"checkpoint {broken} could not be written: ")
+    assert "No space left on device" in str(caught.value)
+    assert str(caught.value).endswith(
+        "the checkpoints before it are untouched. Free some space, then go on with --resume"
+    )
+    assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-00000002"]
+    monkeypatch.undo()
+    again, seen = make_loop(tmp_path)
+    assert again.resume()
+    assert not seen.sayings
+    assert again.run().step == 6
+
+
+def test_what_a_kill_left_behind_is_cleaned(tmp_path: Path) -> None:
+    for name in (".step-00000001.part", ".best.part"):
+        (tmp_path / "checkpoints" / name).mkdir(parents=True)
+        (tmp_path / "checkpoints" / name / "weights.safetensors").write_bytes(b"half")
+    assert checkpoints.folders(tmp_path / "checkpoints") == []
+    (tmp_path / ".summary.json.4711.part").write_text("{", encoding="utf-8")
+    make_loop(tmp_path)[0].run()
+    assert not list(tmp_path.rglob("*.part"))
+    assert len(checkpoints.folders(tmp_path / "checkpoints")) == 3
+
+
+def test_only_the_newest_are_kept(tmp_path: Path) -> None:
+    make_loop(tmp_path, "training.steps=12", "training.keep=2")[0].run()
+    names = [folder.name for folder in checkpoints.folders(tmp_path / "checkpoints")]
+    assert names == ["step-00000010", "step-00000012"]
+
+
+def test_no_pickle_and_no_surprise_in_a_checkpoint(trained: Path) -> None:
+    for folder in checkpoints.folders(trained / "checkpoints"):
+        assert sorted(path.name for path in folder.iterdir()) == [
+            "optimizer.safetensors", "state.json", "weights.safetensors",
+        ]  # fmt: skip
+
+
+# -- weights ----------------------------------------------------------------------------------------------------
+
+
+class Tied(nn.Module):
+    """Two names for one matrix, and a matrix of its own."""
+
+    def __init__(self, width: int = 3) -> None:
+        super().__init__()
+        self.embedding = nn.Linear(width, 5, bias=False)
+        self.head = nn.Linear(width, 5, bias=False)
+        self.head.weight = self.embedding.weight
+        self.alone = nn.Linear(width, 2)
+
+
+def test_tied_weights_are_saved_once(tmp_path: Path) -> None:
+    model = Tied()
+    checkpoints.save_tensors(tmp_path / "weights", checkpoints.weights_of(model))
+    with safe_open(tmp_path / "weights", "pt") as file:
+        assert sorted(file.keys()) == ["alone.bias", "alone.weight", "embedding.weight"]
+    other = Tied()
+    checkpoints.put_weights(other, checkpoints.load_tensors(tmp_path / "weights"), "here")
+    assert other.head.weight is other.embedding.weight
+    assert torch.equal(other.head.weight, model.head.weight)
+
+
+def test_weights_that_do_not_lie_in_one_piece_are_saved_too(tmp_path: Path) -> None:
+    turned = torch.arange(6.0).view(2, 3).t()
+    checkpoints.save_tensors(tmp_path / "weights", {"turned": turned})
+    assert torch.equal(checkpoints.load_tensors(tmp_path / "weights")["turned"], turned)
+
+
+def test_the_hash_changes_exactly_when_the_weights_do() -> None:
+    weights = {"b": torch.tensor([1.0, 2.0]), "a": torch.zeros(2, 3)}
+    same = {"a": torch.zeros(2, 3), "b": torch.tensor([1.0, 2.0])}
+    assert checkpoints.weights_hash(weights) == checkpoints.weights_hash(same), "the order does not matter"
+    turned = {"b": torch.tensor([1.0, 2.0]), "a": torch.zeros(3, 2).t()}
+    assert checkpoints.weights_hash(weights) == checkpoints.weights_hash(turned), "nor does the layout"
+    others: list[dict[str, torch.Tensor]] = [
+        {**weights, "b": torch.tensor([1.0, 2.0 + 2**-22])},
+        {**weights, "b": torch.tensor([1.0, 2.0], dtype=torch.float64)},
+        {**weights, "a": torch.zeros(3, 2)},
+        {**weights, "a": -torch.zeros(2, 3)},
+        {"b": weights["b"], "c": weights["a"]},
+        {"b": weights["b"]},
+        {**weights, "c": torch.zeros(0)},
+    ]
+    hashes = {checkpoints.weights_hash(one) for one in (weights, *others)}
+    assert len(hashes) == len(others) + 1
+
+
+def test_every_weight_that_does_not_fit_is_named() -> None:
+    given = {
+        "embedding.weight": torch.zeros(5, 4),
+        "alone.weight": torch.zeros(2, 3),
+        "extra.weight": torch.zeros(7),
+    }
+    with pytest.raises(RunError) as caught:
+        checkpoints.put_weights(Tied(), given, "model.safetensors")
+    assert str(caught.value) == (
+        "model.safetensors does not fit the model of its recipe:\n"
+        "  - embedding.weight is (5, 4), the model needs (5, 3)\n"
+        "  - missing alone.bias (2,)\n"
+        "  - unexpected extra.weight (7,)"
+    )
+
+
+def test_weights_that_do_not_fit_leave_the_model_alone() -> None:
+    model = Tied()
+    before = checkpoints.weights_hash(checkpoints.weights_of(model))
+    with pytest.raises(RunError):
+        checkpoints.put_weights(model, {"alone.weight": torch.zeros(2, 3)}, "here")
+    assert checkpoints.weights_hash(checkpoints.weights_of(model)) == before
+
+
+def test_a_file_of_another_kind_is_no_safetensors(tmp_path: Path) -> None:
+    (tmp_path / "weights").write_bytes(b"PK\x03\x04 surely a pickle inside")
+    with pytest.raises(RunError, match="weights cannot be read as safetensors"):
+        checkpoints.load_tensors(tmp_path / "weights")
