@@ -1,4 +1,4 @@
-"""Regard trains, opens up and serves attention models."""
+"""Regard trains attention models and opens them up."""
 
 from __future__ import annotations
 

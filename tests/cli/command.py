@@ -47,7 +47,7 @@ class Result:
 
     @property
     def error(self) -> str:
-        """The message of a command that failed as it should: without a traceback, and with nothing on standard output."""
+        """The message of a command that failed as it should: no traceback, nothing on standard output."""
         assert self.code == 1, f"exit code {self.code}\n{self.out}\n{self.err}"
         assert "Traceback" not in self.err
         assert self.out == ""

@@ -18,7 +18,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, A
     return folder, regard("train", "small-world", "--out", folder, "--json", *settings()).json
 
 
-@pytest.fixture()
+@pytest.fixture
 def run(trained: tuple[Path, dict[str, Any]]) -> Path:
     return trained[0]
 

@@ -56,7 +56,7 @@ class Pairs:
         return json.loads((self.folder / "run" / "ledger.json").read_text())
 
 
-@pytest.fixture()
+@pytest.fixture
 def pairs(tmp_path: Path) -> Pairs:
     return Pairs(tmp_path)
 

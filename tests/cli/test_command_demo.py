@@ -33,7 +33,8 @@ def test_the_demo_and_its_object_one_after_the_other_in_the_same_place(tmp_path:
 
     said = regard("demo", "--out", tmp_path / "demo", "--json", *QUICK).json
     assert {
-        "bleu", "bleu_signature", "chrf", "exact_match", "token_accuracy", "alignment_error_rate", "train_seconds", "page"
+        "bleu", "bleu_signature", "chrf", "exact_match", "token_accuracy", "alignment_error_rate", "train_seconds",
+        "page",
     } <= set(said)  # fmt: skip
     assert said["page"] == str(page)
     assert said["train_seconds"] > 0

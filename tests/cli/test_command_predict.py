@@ -48,14 +48,14 @@ def test_empty_lines_stay_empty_and_in_place(run: Path) -> None:
 class Echo:
     """A run that answers with the text itself."""
 
-    class recipe:  # noqa: N801
+    class recipe:
         decoding = Greedy()
 
     def answers(self, texts: list[str], *_: object) -> list[list[Answer]]:
         return [[Answer(text, -1.0, -1.0)] for text in texts]
 
 
-@pytest.fixture()
+@pytest.fixture
 def _echo(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.runs.load.load", lambda folder: Echo())
 
@@ -180,14 +180,15 @@ def test_files_that_do_not_fit(run: Path, tmp_path: Path) -> None:
 
 
 def test_a_text_beyond_the_positions_says_the_remedy(run: Path) -> None:
-    found = regard("predict", run, "the cat sleeps", "cat " * 3000).error
+    found = regard("predict", run, "the cat sleeps", " ".join(["cat"] * 3000)).error
     assert "3001 tokens" in found
     assert "2048 positions" in found
     assert "cut the input" in found
 
 
 def test_a_missing_run(tmp_path: Path) -> None:
-    assert f"there is no run folder {tmp_path}/x; make one with: regard train" in regard("predict", tmp_path / "x").error
+    found = regard("predict", tmp_path / "x").error
+    assert f"there is no run folder {tmp_path}/x; make one with: regard train" in found
 
 
 def test_in_a_pipe(run: Path) -> None:

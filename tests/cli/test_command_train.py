@@ -127,8 +127,8 @@ def test_an_error_with_debug_shows_where_it_came_from(run: Path) -> None:
 def test_the_object_of_evaluation(run: Path) -> None:
     said = regard("evaluate", run, "--json").json
     assert {
-        "bleu", "bleu_low", "bleu_high", "bleu_signature", "chrf", "exact_match", "token_accuracy", "alignment_error_rate",
-        "compositional_bleu",
+        "bleu", "bleu_low", "bleu_high", "bleu_signature", "chrf", "exact_match", "token_accuracy",
+        "alignment_error_rate", "compositional_bleu",
     } <= set(said)  # fmt: skip
     assert said["split"] == "test"
     assert "tok:13a" in said["bleu_signature"]

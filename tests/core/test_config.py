@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 from pydantic import Field, SerializeAsAny, ValidationError, model_validator
 
@@ -176,6 +176,7 @@ def test_a_recipe_written_out_and_read_again_is_the_same(name: str, tmp_path: Pa
     assert again.to_toml() == recipe.to_toml()
 
 
+@settings(max_examples=40, deadline=None)
 @given(text=some.text(alphabet=some.characters(codec="utf-8")))
 def test_any_text_survives_the_round_trip(text: str) -> None:
     made = Outer(name=text)

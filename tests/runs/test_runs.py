@@ -20,9 +20,9 @@ from regard.runs.recipe import Recipe
 from regard.training import checkpoints
 
 TINY = (
-    "data.train=600", "data.validation=30", "data.test=20", "data.symbols=6", "data.maximum_length=5",
+    "data.train=1500", "data.validation=30", "data.test=20", "data.symbols=6", "data.maximum_length=5",
     "model.width=32", "model.heads=2", "model.feed_forward.width=64", "model.encoder_layers=1",
-    "model.decoder_layers=1", "training.steps=120", "training.batch_tokens=600", "training.schedule.warmup=10",
+    "model.decoder_layers=1", "training.steps=300", "training.batch_tokens=600", "training.schedule.warmup=10",
 )  # fmt: skip
 TINIEST = (*TINY, "data.train=60", "training.steps=2")
 
@@ -51,9 +51,9 @@ def copied(folder: Path, tmp_path: Path) -> Path:
 def test_three_lines_of_python(tmp_path: Path) -> None:
     trained = regard.train("copy", tmp_path / "run", TINY)
     run = regard.load(tmp_path / "run")
-    answers = run.predict(["a b c", "e d", "f a f a"])
-    assert answers == ["a b c", "e d", "f a f a"]
-    assert trained.steps == 120
+    answers = run.predict(["a b c", "e d c b", "f a f a c"])
+    assert answers == ["a b c", "e d c b", "f a f a c"]
+    assert trained.steps == 300
     assert trained.weights_sha256 == checkpoints.weights_hash(checkpoints.weights_of(run.model))
 
 
@@ -180,14 +180,11 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> Non
 def test_resuming_with_another_recipe_names_what_differs(copied: Path) -> None:
     with pytest.raises(RunError) as caught:
         regard.train("copy", copied, [*TINY, "training.steps=130", "model.width=16"], resume=True)
-    said = str(caught.value)
-    assert said.startswith(
+    assert str(caught.value) == (
         f"{copied} holds a run of another recipe than the one given; resume it with its own: "
         f"regard train {copied}/recipe.toml --out {copied} --resume; differing: "
+        "model.width = 32 in the folder, 16 given; training.steps = 300 in the folder, 130 given"
     )
-    for held, given in (("width = 32", "width = 16"), ("steps = 120", "steps = 130")):
-        assert f"{held!r} in the folder" in said
-        assert f"{given!r} given" in said
 
 
 def test_an_empty_folder_or_one_with_a_half_written_recipe_is_taken(tmp_path: Path) -> None:
@@ -256,7 +253,7 @@ def test_the_weights_of_another_run_do_not_fit(copied: Path, foreign: Path) -> N
     assert f"{copied}/model.safetensors does not fit the model of its recipe:" in said
     assert "  - target_embedding.weight is (14, 32), the model needs (11, 32)" in said
     unexpected = [line for line in said.splitlines() if line.startswith("  - unexpected decoder.layers.1.")]
-    assert len(unexpected) == 18
+    assert len(unexpected) == 20
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from regard.attention.masks import Mask
 from regard.core.config import Part
 
 # Below this many scores a head, three plain products beat the fused kernel on a CPU (its blocks are larger
-# than the whole problem); above it the fused kernel wins and saves the matrix. See benchmarks/attention.py.
-PLAIN_BELOW_SCORES = 64 * 64
+# than the whole problem); above it the fused kernel saves the matrix. Measured by benchmarks/attention.py.
+PLAIN_BELOW_SCORES = 128 * 128
 
 
 class Softmax(nn.Module):

@@ -14,7 +14,7 @@ from regard.core.errors import RegardError
 
 app = typer.Typer(
     name="regard",
-    help="Train, open up and serve attention models.",
+    help="Train attention models, and look inside them.",
     epilog="Start with: regard demo     Then: regard recipes list, regard train --help",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -41,6 +42,8 @@ def train(
         again = plain(f"regard train {out}/recipe.toml --out {out} --resume")
         say(f"stopped and saved after step {stop.step}; go on with: {again}", to=notes)
         raise typer.Exit(130) from None
+    if os.environ.get("RANK", "0") != "0":
+        return  # under torchrun the leading process speaks for all
     if not bar.total:
         say("this run was finished already; nothing was done", to=notes)
     if as_json:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -94,6 +94,15 @@ class Hypothesis:
     finished: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer as a user sees it, with its total log-probability and its score in the search."""
+
+    text: str
+    log_probability: float
+    score: float
+
+
 class Engine(Protocol):
     """Inputs to hypotheses, whatever does the work.
 
@@ -118,15 +127,8 @@ class Sums:
         return float(self.sums[name].detach()) / max(self.counts[name], 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """What an evaluation found: figures by name, and texts that belong to them (signatures)."""
-
-    figures: Mapping[str, float]
-    notes: Mapping[str, Any] = field(default_factory=dict)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {**self.figures, **self.notes}
+Progress = Callable[[int, int], None]
+"""Is told how many of how many are done."""
 
 
 class Task(Protocol):
@@ -160,6 +162,18 @@ class Task(Protocol):
 
     def sums(self, model: nn.Module, batch: Any) -> Sums:
         """A batch becomes named sums; ``loss`` is the one that is trained on."""
+        ...
+
+    def predict(
+        self, model: nn.Module, inputs: Sequence[Any], options: Any, device: torch.device, progress: Progress | None
+    ) -> list[list[Answer]]:
+        """For each input its answers, best first, in the order of the inputs."""
+        ...
+
+    def score(
+        self, model: nn.Module, split: str, options: Any, device: torch.device, progress: Progress | None
+    ) -> dict[str, Any]:
+        """Figures by name (rates are fractions of 1), and the notes that belong to them, such as signatures."""
         ...
 
 

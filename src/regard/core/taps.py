@@ -36,6 +36,11 @@ class Attention:
             raise OptionError(f"{self.name} was not called while it was recorded; run the model inside the block")
         with torch.no_grad():
             found = [self._select(self.mechanism.weights(q, k, mask, bias)) for q, k, mask, bias in self.calls]
+        if len({weights_BHTS.shape[0] for weights_BHTS in found}) > 1:
+            raise OptionError(
+                f"{self.name} was asked about batches of different sizes, whose weights do not form one tensor; "
+                "record one batch at a time (with greedy decoding or teacher forcing), or read .calls one by one"
+            )
         keys = max(weights_BHTS.shape[-1] for weights_BHTS in found)
         # Over its own past a decoder sees more keys with every step; what did not exist yet had no weight.
         return torch.cat([functional.pad(weights, (0, keys - weights.shape[-1])) for weights in found], dim=-2)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from regard.core.files import read_json, write_json
-from regard.data.corpus import Corpus, Pair
+from regard.core.seams import Progress
+from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.readers import read_parallel
 from regard.decoding.options import Strategy
-from regard.runs.load import Progress, Run
-from regard.runs.train import load_corpus
-from regard.tasks.alignment import best_head, error_rate
-from regard.tasks.scores import teacher_forced, text_scores
+from regard.runs.load import Run
+from regard.runs.train import build_task, load_corpus
+
+NOT_FOR_SCORES = ("train", "validation")
 
 
 def evaluate(
@@ -29,19 +30,16 @@ def evaluate(
 
     Splits beside ``test`` (the small world's compositional one) come with their name before the score's.
     """
+    strategy: Any = options or run.recipe.decoding
     if source or reference:
         pairs = read_parallel(Path(source), Path(reference), "given", Ledger())
-        return score_pairs(run, pairs, options, progress)
-    corpus = load_corpus(run.recipe)
-    splits = [split for split in corpus.splits if split not in ("train", "validation")] or ["validation"]
+        return run.task.score_pairs(run.model, pairs, strategy, run.device, progress)
+    corpus = without_training(load_corpus(run.recipe))
+    task = build_task(run.recipe, corpus, run.vocabularies)
+    splits = [split for split in corpus.splits if split not in NOT_FOR_SCORES] or ["validation"]
     scores: dict[str, Any] = {"split": splits[0]}
-    head = None
-    if "validation" in corpus.gold and hasattr(run.model, "source_attention"):
-        gold = corpus.gold["validation"]
-        head = best_head(run.task, run.model, corpus.splits["validation"], gold, run.device)
-        scores["alignment_head"] = list(head)
     for split in splits:
-        found = score_split(run, corpus, split, head, options, progress)
+        found = task.score(run.model, split, strategy, run.device, progress)
         prefix = "" if split == splits[0] else f"{split}_"
         scores |= {f"{prefix}{name}": value for name, value in found.items()}
     before = read_json(run.folder.scores) if run.folder.scores.exists() else {}
@@ -49,33 +47,7 @@ def evaluate(
     return scores
 
 
-def score_split(
-    run: Run,
-    corpus: Corpus,
-    split: str,
-    head: tuple[int, int] | None,
-    options: Strategy | None,
-    progress: Progress | None,
-) -> dict[str, Any]:
-    scores = score_pairs(run, corpus.splits[split], options, progress)
-    if head is not None and split in corpus.gold:
-        pairs, gold = corpus.splits[split], corpus.gold[split]
-        scores["alignment_error_rate"] = error_rate(run.task, run.model, head, pairs, gold, run.device)
-    return scores
-
-
-def score_pairs(
-    run: Run, pairs: Sequence[Pair], options: Strategy | None, progress: Progress | None
-) -> dict[str, Any]:
-    """Predictions against references as they stand, and the references under teacher forcing."""
-    strategy: Any = options or run.recipe.decoding
-    hypotheses = run.predict([pair.source for pair in pairs], strategy, progress)
-    tokenize = run.recipe.task.bleu_tokenize  # type: ignore[attr-defined]
-    scores = text_scores(hypotheses, [pair.target for pair in pairs], tokenize)
-    forced = teacher_forced(run.task, run.model, run.task.encode_pairs(pairs), run.device)
-    return {
-        **scores.as_dict(),
-        "token_accuracy": forced["token_accuracy"],
-        "loss": forced["loss"],
-        "decoding": strategy.model_dump(),
-    }
+def without_training(corpus: Corpus) -> Corpus:
+    """All that is scored; encoding the training pairs again would cost more than the scores."""
+    kept = {split: pairs for split, pairs in corpus.splits.items() if split != "train"}
+    return replace(corpus, splits=kept, weights=())

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from regard.core.config import read_toml
 from regard.core.errors import RunError
 
 
@@ -89,13 +93,23 @@ class RunFolder:
             raise RunError(
                 f"{self.path} holds a run of another recipe than the one given; resume it with its own: "
                 f"regard train {self.recipe} --out {self.path} --resume; differing: "
-                + ", ".join(differing_lines(self.recipe.read_text(encoding="utf-8"), recipe_toml))
+                + "; ".join(differences(read_toml(self.recipe), tomllib.loads(recipe_toml)))
             )
 
 
-def differing_lines(held: str, given: str) -> list[str]:
-    """The settings that differ, as ``key = held, given``; enough to see what is meant."""
-    held_lines, given_lines = held.splitlines(), given.splitlines()
-    gone = [line for line in held_lines if line not in given_lines]
-    new = [line for line in given_lines if line not in held_lines]
-    return [f"{line!r} in the folder" for line in gone[:5]] + [f"{line!r} given" for line in new[:5]]
+def differences(held: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+    """The settings that differ, by path, as they stand in the folder and as they were given."""
+    ours, theirs = dict(_by_path(held)), dict(_by_path(given))
+    return [
+        f"{path} = {ours.get(path, 'nothing')} in the folder, {theirs.get(path, 'nothing')} given"
+        for path in {**ours, **theirs}
+        if ours.get(path) != theirs.get(path)
+    ]
+
+
+def _by_path(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _by_path(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", repr(value)

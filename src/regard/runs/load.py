@@ -14,7 +14,7 @@ from torch import nn
 from regard.core.config import parse, read_toml
 from regard.core.errors import DataError
 from regard.core.files import read_json
-from regard.core.seams import Hypothesis
+from regard.core.seams import Answer, Progress
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
 from regard.data.vocabularies import Vocabularies
@@ -26,17 +26,6 @@ from regard.runs.train import build_model, build_task
 from regard.tasks.alignment import WordWeights, word_weights
 from regard.tasks.metrics.alignment import Head
 from regard.training import checkpoints, machine
-
-Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One answer as text, with its total log-probability and its score in the search."""
-
-    text: str
-    log_probability: float
-    score: float
 
 
 @dataclass
@@ -52,11 +41,7 @@ class Run:
 
     @cached_property
     def engine(self) -> TorchEngine:
-        return TorchEngine(
-            self.model,  # type: ignore[arg-type]
-            lambda sources: self.task.source_batch(sources, self.device),
-            device=self.device,
-        )
+        return self.task.engine(self.model, self.device)
 
     def predict(
         self, texts: Sequence[str], options: Strategy | None = None, progress: Progress | None = None
@@ -70,14 +55,7 @@ class Run:
         """All answers that the strategy keeps, best first."""
         if isinstance(texts, str):
             texts = [texts]
-        sources = self.vocabularies.source.encode_batch(list(texts))
-        strategy: Any = options or self.recipe.decoding
-        found = self.engine.predict(sources, strategy, progress=progress)
-        return [[self._answer(hypothesis) for hypothesis in hypotheses] for hypotheses in found]
-
-    def _answer(self, hypothesis: Hypothesis) -> Answer:
-        text = self.vocabularies.target.decode(hypothesis.tokens)
-        return Answer(text, hypothesis.log_probability, hypothesis.score)
+        return self.task.predict(self.model, texts, options or self.recipe.decoding, self.device, progress)
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[float, ...]]:
         """For each given pair the log-probability of every target piece and of the closing symbol."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -23,7 +24,9 @@ from regard.tasks.metrics.alignment import (
     word_spans,
     words_from_pieces,
 )
-from regard.tasks.translation import EncodedPair, Translation
+
+if TYPE_CHECKING:
+    from regard.tasks.translation import EncodedPair, Translation
 
 BATCH_TOKENS = 4096
 CHOSEN_ON = 500  # validation sentences that are enough to tell heads apart

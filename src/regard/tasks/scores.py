@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
-from regard.core.seams import Scores
 from regard.data.batching import in_length_order
 from regard.tasks.metrics.bleu import bleu, chrf
 from regard.tasks.metrics.text import character_error_rate, exact_match, word_error_rate
-from regard.tasks.translation import EncodedPair, Translation
+
+if TYPE_CHECKING:
+    from regard.tasks.translation import EncodedPair, Translation
 
 BATCH_TOKENS = 4096
 
 
-def text_scores(hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a") -> Scores:
+def text_scores(hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a") -> dict[str, Any]:
     """BLEU and chrF with signature and interval, exact match, word and character error rate."""
     by_words = bleu(hypotheses, references, tokenize=tokenize)
     by_characters = chrf(hypotheses, references)
     same = exact_match(hypotheses, references)
-    figures: dict[str, float] = {
+    return {
         **by_words.figures("bleu"),
         **by_characters.figures("chrf"),
         "exact_match": same.rate,
@@ -30,9 +31,10 @@ def text_scores(hypotheses: Sequence[str], references: Sequence[str], tokenize: 
         "exact_match_high": same.high,
         "word_error_rate": word_error_rate(hypotheses, references).rate,
         "character_error_rate": character_error_rate(hypotheses, references).rate,
+        "bleu_signature": by_words.signature,
+        "chrf_signature": by_characters.signature,
+        "sentences": len(hypotheses),
     }
-    notes: dict[str, Any] = {"bleu_signature": by_words.signature, "chrf_signature": by_characters.signature}
-    return Scores(figures, {**notes, "sentences": len(hypotheses)})
 
 
 @torch.inference_mode()

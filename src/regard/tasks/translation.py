@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -12,12 +12,17 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.core.config import Part
-from regard.core.seams import Sums
+from regard.core.seams import Answer, Decodable, Hypothesis, Progress, Sums
 from regard.core.symbols import EOS, PAD, SOS, Sizes
 from regard.data.bpe_dropout import BpeDropout
 from regard.data.corpus import Corpus, Pair
 from regard.data.vocabularies import Vocabularies
+from regard.decoding.engine import TorchEngine
+from regard.decoding.options import Strategy
 from regard.layers.vocabulary_loss import vocabulary_loss
+from regard.tasks.alignment import best_head, error_rate
+from regard.tasks.metrics.alignment import Head
+from regard.tasks.scores import teacher_forced, text_scores
 
 Ids = np.ndarray
 
@@ -66,6 +71,7 @@ class Translation:
         self.vocabularies = vocabularies
         self.weights: tuple[float, ...] = corpus.weights
         self._encoded = {split: self.encode_pairs(pairs) for split, pairs in corpus.splits.items()}
+        self.alignment_head: Head | None = None  # chosen on validation data when it is first asked for
         self._dropout: tuple[BpeDropout, ...] = ()
         if "train" in corpus.splits:
             self._leave_out_long()
@@ -149,6 +155,60 @@ class Translation:
             {"loss": loss.smoothed, "token_accuracy": loss.correct},
             {"loss": count, "token_accuracy": count},
         )
+
+    def engine(self, model: nn.Module, device: torch.device) -> TorchEngine:
+        """What searches for answers with this model."""
+        return TorchEngine(cast(Decodable, model), lambda sources: self.source_batch(sources, device), device=device)
+
+    def predict(
+        self,
+        model: nn.Module,
+        inputs: Sequence[str],
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> list[list[Answer]]:
+        sources = self.vocabularies.source.encode_batch(list(inputs))
+        found = self.engine(model, device).predict(sources, options, progress=progress)
+        return [[self._answer(hypothesis) for hypothesis in hypotheses] for hypotheses in found]
+
+    def _answer(self, hypothesis: Hypothesis) -> Answer:
+        text = self.vocabularies.target.decode(hypothesis.tokens)
+        return Answer(text, hypothesis.log_probability, hypothesis.score)
+
+    def score(
+        self,
+        model: nn.Module,
+        split: str,
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Text scores, token accuracy and, where gold is known, alignment by the head that validation data chose."""
+        pairs, gold = self.corpus.splits[split], self.corpus.gold
+        scores = self.score_pairs(model, pairs, options, device, progress)
+        if hasattr(model, "source_attention") and "validation" in gold and split in gold:
+            if self.alignment_head is None:
+                chosen_on = self.corpus.splits["validation"]
+                self.alignment_head = best_head(self, model, chosen_on, gold["validation"], device)
+            scores["alignment_error_rate"] = error_rate(self, model, self.alignment_head, pairs, gold[split], device)
+            scores["alignment_head"] = list(self.alignment_head)
+        return scores
+
+    def score_pairs(
+        self,
+        model: nn.Module,
+        pairs: Sequence[Pair],
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Predictions against references as they stand, and the references under teacher forcing."""
+        answers = self.predict(model, [pair.source for pair in pairs], options, device, progress)
+        hypotheses = [found[0].text for found in answers]
+        scores = text_scores(hypotheses, [pair.target for pair in pairs], self.config.bleu_tokenize)
+        forced = teacher_forced(self, model, self.encode_pairs(pairs), device)
+        return {**scores, **forced, "decoding": options.model_dump()}
 
     def source_batch(self, sources: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
         """What ``Decodable.start`` takes: padded sources and their lengths."""

@@ -84,7 +84,8 @@ class Ranks:
     def add_figures(self, figures: dict[str, float]) -> dict[str, float]:
         if self.world == 1:
             return figures
-        flat = torch.tensor(list(figures.values()), dtype=torch.float64)
+        device = "cuda" if distributed.get_backend() == "nccl" else "cpu"  # NCCL adds on GPUs only
+        flat = torch.tensor(list(figures.values()), dtype=torch.float64, device=device)
         distributed.all_reduce(flat)
         return dict(zip(figures, flat.tolist(), strict=True))
 
