@@ -249,3 +249,15 @@ def test_a_file_that_is_not_toml_or_not_utf_8_says_so(tmp_path: Path) -> None:
 def test_a_recipe_that_does_not_exist_names_the_nearest() -> None:
     with pytest.raises(RecipeError, match=r"there is no recipe 'multi3k'; did you mean 'multi30k'\?; shipped are "):
         Recipe.read("multi3k")
+
+
+def test_naming_the_kind_that_a_table_has_by_default_keeps_its_other_keys() -> None:
+    tree = {"model": {"width": 96, "feed_forward": {"width": 48}}}
+    kept = Recipe.of(tree, ["model.feed_forward.kind=plain", "model.kind=transformer"])
+    assert kept.model.width == 96
+    assert kept.model.feed_forward.width == 48
+
+
+def test_another_kind_than_the_default_replaces_a_table_that_names_none() -> None:
+    tree = {"model": {"width": 96, "position": {"longest": 77}}}
+    assert Recipe.of(tree, ["model.position.kind=rotary"]).model.position.kind == "rotary"

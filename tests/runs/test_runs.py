@@ -17,22 +17,27 @@ from regard.runs.compare import significance
 from regard.runs.evaluate import evaluate
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
+from regard.runs.train import Trained
 from regard.training import checkpoints
 
 TINY = (
     "data.train=1500", "data.validation=30", "data.test=20", "data.symbols=6", "data.maximum_length=5",
     "model.width=32", "model.heads=2", "model.feed_forward.width=64", "model.encoder_layers=1",
-    "model.decoder_layers=1", "training.steps=300", "training.batch_tokens=600", "training.schedule.warmup=10",
+    "model.decoder_layers=1", "training.learning_rate=0.01", "training.steps=150", "training.batch_tokens=600",
+    "training.schedule.warmup=10",
 )  # fmt: skip
 TINIEST = (*TINY, "data.train=60", "training.steps=2")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of the copy recipe that has learned something; tests that change it take a copy."""
-    made = tmp_path_factory.mktemp("runs") / "copy"
-    regard.train("copy", made, TINY)
-    return made
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """A run of the copy recipe that has learned its lesson; tests that change it take a copy."""
+    return regard.train("copy", tmp_path_factory.mktemp("runs") / "copy", TINY)
+
+
+@pytest.fixture(scope="module")
+def folder(trained: Trained) -> Path:
+    return Path(trained.run)
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +53,11 @@ def copied(folder: Path, tmp_path: Path) -> Path:
 # -- the way of a user ------------------------------------------------------------------------------------------
 
 
-def test_three_lines_of_python(tmp_path: Path) -> None:
-    trained = regard.train("copy", tmp_path / "run", TINY)
-    run = regard.load(tmp_path / "run")
+def test_train_load_predict(trained: Trained) -> None:
+    run = regard.load(trained.run)
     answers = run.predict(["a b c", "e d c b", "f a f a c"])
     assert answers == ["a b c", "e d c b", "f a f a c"]
-    assert trained.steps == 300
+    assert trained.steps == 150
     assert trained.weights_sha256 == checkpoints.weights_hash(checkpoints.weights_of(run.model))
 
 
@@ -65,7 +69,7 @@ def test_a_run_folder_holds_what_it_should(folder: Path) -> None:
     recipe = Recipe.read(folder / "recipe.toml")
     assert recipe == Recipe.read("copy", TINY)
     assert recipe.to_toml() == (folder / "recipe.toml").read_text(encoding="utf-8")
-    assert "learning_rate = 0.004" in recipe.to_toml()
+    assert "learning_rate = 0.01" in recipe.to_toml()
     assert "beta2 = " in recipe.to_toml(), "every default is written out"
     environment = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
     assert environment["torch"] == torch.__version__
@@ -183,7 +187,7 @@ def test_resuming_with_another_recipe_names_what_differs(copied: Path) -> None:
     assert str(caught.value) == (
         f"{copied} holds a run of another recipe than the one given; resume it with its own: "
         f"regard train {copied}/recipe.toml --out {copied} --resume; differing: "
-        "model.width = 32 in the folder, 16 given; training.steps = 300 in the folder, 130 given"
+        "model.width = 32 in the folder, 16 given; training.steps = 150 in the folder, 130 given"
     )
 
 

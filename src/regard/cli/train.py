@@ -40,7 +40,7 @@ def train(
             trained = run_training(recipe, out, settings, resume=resume, observers=[bar])
     except Interrupted as stop:
         again = plain(f"regard train {out}/recipe.toml --out {out} --resume")
-        say(f"stopped and saved after step {stop.step}; go on with: {again}", to=notes)
+        say(f"stopped and saved after step {stop.step}; go on with:\n{again}", to=notes)
         raise typer.Exit(130) from None
     if os.environ.get("RANK", "0") != "0":
         return  # under torchrun the leading process speaks for all

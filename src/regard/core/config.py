@@ -151,8 +151,13 @@ def _in_words(path: str, detail: Any) -> str:
     return f"{where.rstrip('.')}: {message}, found {detail['input']!r}"
 
 
-def override(tree: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]:
-    """Applies ``a.b.c=value`` settings to a tree of tables; a new ``kind`` replaces the table it stands in."""
+def override(
+    tree: Mapping[str, Any], settings: Iterable[str], cls: type[Config] | None = None
+) -> dict[str, Any]:
+    """Applies ``a.b.c=value`` settings to a tree of tables; a new ``kind`` replaces the table it stands in.
+
+    With the class that the tree is for, a table that names no kind counts as one of the default kind.
+    """
     result = _copy(tree)
     for setting in settings:
         path, equals, text = setting.partition("=")
@@ -166,10 +171,23 @@ def override(tree: Mapping[str, Any], settings: Iterable[str]) -> dict[str, Any]
                 raise RecipeError(f"--set {setting}: {key!r} is the value {inner!r}, not a table")
             table = inner
         value = _toml_value(text.strip())
-        if keys[-1] == "kind" and table.get("kind") != value:
+        if keys[-1] == "kind" and table.get("kind", _default_kind(cls, result, keys[:-1])) != value:
             table.clear()
         table[keys[-1]] = value
     return result
+
+
+def _default_kind(cls: type[Config] | None, tree: Mapping[str, Any], path: list[str]) -> str | None:
+    """The kind that a table at this path has where it says none."""
+    default: str | None = None
+    for key in path:
+        field = cls.model_fields.get(key) if cls is not None else None
+        if field is None:
+            return None
+        tree = tree.get(key, {})
+        default = next((note.default for note in field.metadata if isinstance(note, Choices)), None)
+        cls = _table_type(field, tree, "", [])
+    return default
 
 
 def _copy(tree: Mapping[str, Any]) -> dict[str, Any]:

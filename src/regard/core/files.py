@@ -17,9 +17,9 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
     A kill at any moment leaves the old file or the new one. A full disk leaves the old one and says so.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     neighbour = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         write(neighbour)
         with neighbour.open("rb") as handle:
             os.fsync(handle.fileno())

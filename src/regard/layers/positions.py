@@ -75,7 +75,7 @@ class TablePosition(NoPosition):
         if offset + count > longest:
             raise OptionError(
                 f"a sequence of {offset + count} tokens does not fit into {longest} positions; "
-                f"raise model.position.longest or cut the input"
+                "raise model.position.longest (or a grid's rows and columns), or cut the input"
             )
         return self.table_SD[offset : offset + count]
 

@@ -39,7 +39,7 @@ class Recipe(Config):
     def read(cls, recipe: str | Path, settings: Iterable[str] = ()) -> Recipe:
         """A shipped recipe by name, or a file, with ``--set`` overrides."""
         path = find(recipe)
-        tree = override(read_toml(path), settings)
+        tree = override(read_toml(path), settings, cls)
         tree.setdefault("name", path.stem)
         return parse(cls, tree, where=str(recipe))
 
@@ -49,7 +49,7 @@ class Recipe(Config):
         if isinstance(recipe, Recipe):
             recipe = recipe.model_dump()
         if isinstance(recipe, Mapping):
-            return parse(cls, override(recipe, settings))
+            return parse(cls, override(recipe, settings, cls))
         return cls.read(recipe, settings)
 
 
