@@ -74,18 +74,18 @@ def test_a_place_that_cannot_be_written_is_named() -> None:
 
 def test_an_unknown_recipe_names_the_nearest_and_all() -> None:
     found = regard("train", "smal-world", "--out", "x").error
-    assert "there is no recipe 'smal-world'; did you mean 'small-world'?" in found
+    assert "there is no recipe 'smal-world' (did you mean 'small-world'?)" in found
     assert "transformer-base" in found
 
 
 @pytest.mark.parametrize(
     "setting, message",
     [
-        ("training.step=3", "training.step: unknown key; did you mean 'steps'?"),
-        ("trainin.steps=3", "trainin: unknown key; did you mean 'training'?"),
+        ("training.step=3", "training.step: unknown key (did you mean 'steps'?)"),
+        ("trainin.steps=3", "trainin: unknown key (did you mean 'training'?)"),
         ("training.steps=many", "training.steps: Input should be a valid integer, found 'many'"),
         ("training.steps", "expected path.to.key=value, as in training.steps=100"),
-        ("model.kind=transfomer", "unknown model kind 'transfomer'; did you mean 'transformer'?"),
+        ("model.kind=transfomer", "unknown model kind 'transfomer' (did you mean 'transformer'?)"),
         ("model.width=7", "width 7 is not divisible by 4 heads"),
         ("data.problem=shuffle", "data.problem"),
         ("seed.x=1", "seed"),

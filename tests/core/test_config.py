@@ -74,7 +74,7 @@ def test_a_tree_becomes_a_frozen_configuration() -> None:
 
 def test_an_unknown_key_names_the_nearest_and_all_valid_ones() -> None:
     assert complaint({"training": {"stesp": 3}}) == (
-        "mine.toml: training.stesp: unknown key; did you mean 'steps'?; valid here: steps, rate"
+        "mine.toml: training.stesp: unknown key (did you mean 'steps'?); valid here: steps, rate"
     )
     assert complaint({"zzzzz": 1}) == (
         "mine.toml: zzzzz: unknown key; valid here: name, quiet, sizes, training, shape"
@@ -82,7 +82,7 @@ def test_an_unknown_key_names_the_nearest_and_all_valid_ones() -> None:
 
 
 def test_an_unknown_key_of_a_choice_names_that_choices_keys() -> None:
-    assert "shape.sides: unknown key; did you mean 'side'?; valid here: kind, side, corners" in complaint(
+    assert "shape.sides: unknown key (did you mean 'side'?); valid here: kind, side, corners" in complaint(
         {"shape": {"kind": "square", "sides": 3}}
     )
 
@@ -123,7 +123,7 @@ def test_all_problems_are_told_at_once() -> None:
 
 def test_an_unknown_kind_lists_the_known_ones() -> None:
     assert complaint({"shape": {"kind": "circel"}}) == (
-        "mine.toml: shape.kind: unknown shape kind 'circel'; did you mean 'circle'?; known: circle, square, "
+        "mine.toml: shape.kind: unknown shape kind 'circel' (did you mean 'circle'?); known: circle, square, "
         'or a part of your own as "package.module:Class"'
     )
 
@@ -247,7 +247,7 @@ def test_a_file_that_is_not_toml_or_not_utf_8_says_so(tmp_path: Path) -> None:
 
 
 def test_a_recipe_that_does_not_exist_names_the_nearest() -> None:
-    with pytest.raises(RecipeError, match=r"there is no recipe 'multi3k'; did you mean 'multi30k'\?; shipped are "):
+    with pytest.raises(RecipeError, match=r"there is no recipe 'multi3k' \(did you mean 'multi30k'\?\); shipped are "):
         Recipe.read("multi3k")
 
 

@@ -104,7 +104,7 @@ def test_several_corpora_with_weights_keep_their_weights_through_removal(tmp_pat
 @pytest.mark.parametrize(
     "corpus, words",
     [
-        ({"fiel": "a.tsv"}, "corpora.0: unknown key 'fiel'; did you mean 'file'?; valid here: source,"),
+        ({"fiel": "a.tsv"}, "corpora.0: unknown key 'fiel' (did you mean 'file'?); valid here: source,"),
         ({"source": "a.en"}, "corpora.0: a corpus needs either file, or both source and target"),
         ({"file": "a.txt"}, "a.txt: a file of both sides must end in .tsv, .jsonl, .ndjson or .json"),
         ({"file": "a.tsv", "weight": 0.0}, "corpora.0.weight: Input should be greater than 0"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,10 +17,12 @@ from regard.attention.heads import Cache, HeadShape, Memory, SelfAttention
 from regard.attention.masks import CAUSAL, padding
 from regard.attention.softmax import AdditiveScore, ScaledDot, Softmax
 from regard.core.config import Part
-from regard.core.seams import Sums
+from regard.core.seams import Answer, Hypothesis, Progress, Sums
 from regard.core.symbols import EOS, SOS, Sizes
 from regard.data.corpus import Corpus
 from regard.data.vocabularies import Vocabularies
+from regard.decoding.engine import TorchEngine
+from regard.decoding.options import Strategy
 from regard.layers.blocks import EncoderLayer, PreNorm
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import TokenEmbedding, VocabularyHead
@@ -234,5 +237,27 @@ class LanguageModel:
                 total = total * self.config.breaks_by
         return Sums({"loss": total}, {"loss": len(batch.targets_N)})
 
-    def source_batch(self, sources: Sequence[Sequence[int]], device: torch.device) -> int:
-        return len(sources)
+    def predict(
+        self,
+        model: Any,
+        inputs: Sequence[str],
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> list[list[Answer]]:
+        """How each text goes on."""
+        prompts = self.vocabularies.target.encode_batch(list(inputs))
+        engine = TorchEngine(model, len, device=device)
+        found = engine.predict(prompts, options, prompts=prompts, progress=progress)
+        return [[self._answer(hypothesis) for hypothesis in own] for own in found]
+
+    def _answer(self, hypothesis: Hypothesis) -> Answer:
+        text = self.vocabularies.target.decode(hypothesis.tokens)
+        return Answer(text, hypothesis.log_probability, hypothesis.score)
+
+    @torch.inference_mode()
+    def score(
+        self, model: nn.Module, split: str, options: Strategy, device: torch.device, progress: Progress | None = None
+    ) -> dict[str, Any]:
+        loss = self.sums(model.eval(), self.collate(self.examples(split, 0), device)).mean("loss")
+        return {"loss": loss, "perplexity": math.exp(loss)}

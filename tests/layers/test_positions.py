@@ -122,7 +122,8 @@ def test_a_table_that_is_too_short_says_how_to_make_it_longer() -> None:
     with pytest.raises(OptionError) as caught:
         position.embed(torch.zeros(1, 3, WIDTH), offset=4)
     assert str(caught.value) == (
-        "a sequence of 7 tokens does not fit into 5 positions; raise model.position.longest (or a grid's rows and columns), or cut the input"
+        "a sequence of 7 tokens does not fit into 5 positions; "
+        "raise model.position.longest (or a grid's rows and columns), or cut the input"
     )
 
 

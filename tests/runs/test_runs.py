@@ -143,6 +143,27 @@ def test_given_files_are_scored_and_not_kept(copied: Path, tmp_path: Path) -> No
     assert not (copied / "scores.json").exists()
 
 
+def test_without_test_sentences_the_validation_split_is_scored(tmp_path: Path) -> None:
+    regard.train("copy", tmp_path / "run", [*TINIEST, "data.test=0"])
+    run = regard.load(tmp_path / "run")
+    scores = evaluate(run)
+    assert (scores["split"], scores["sentences"]) == ("validation", 30)
+    assert significance(run, run)["difference"] == 0
+
+
+def test_without_validation_sentences_no_head_is_chosen(tmp_path: Path) -> None:
+    regard.train("copy", tmp_path / "run", [*TINIEST, "data.validation=0"])
+    scores = evaluate(regard.load(tmp_path / "run"))
+    assert scores["split"] == "test"
+    assert "alignment_head" not in scores
+
+
+def test_without_any_sentences_files_must_be_named(tmp_path: Path) -> None:
+    regard.train("copy", tmp_path / "run", [*TINIEST, "data.validation=0", "data.test=0"])
+    with pytest.raises(DataError, match="the recipe keeps no sentences for scores; name some with --source and"):
+        evaluate(regard.load(tmp_path / "run"))
+
+
 def test_the_small_world_is_scored_on_both_of_its_splits(tmp_path: Path) -> None:
     settings = [
         "data.train=200", "data.validation=10", "data.test=10", "data.compositional=10", "training.steps=2",
@@ -266,7 +287,7 @@ def test_the_weights_of_another_run_do_not_fit(copied: Path, foreign: Path) -> N
         ("model.safetensors", "not weights", "model.safetensors cannot be read as safetensors"),
         ("tokenizer.json", "{}", "tokenizer.json is not a tokenizer file of the tokenizers library"),
         ("recipe.toml", "[model", "recipe.toml is not valid TOML"),
-        ("recipe.toml", "[model]\nwitdh = 3", "model.witdh: unknown key; did you mean 'width'?"),
+        ("recipe.toml", "[model]\nwitdh = 3", "model.witdh: unknown key (did you mean 'width'?)"),
     ],
     ids=["weights", "tokenizer", "recipe", "misspelt recipe"],
 )

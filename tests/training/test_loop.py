@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -320,6 +321,20 @@ def test_metrics_hold_every_figure_of_every_step(tmp_path: Path) -> None:
     assert set(lines[-1]) == {"step", "split", "loss", "token_accuracy"}
     assert lines[-1]["loss"] == trained.validation_loss
     assert 0 <= lines[-1]["token_accuracy"] <= 1
+
+
+def test_metrics_beyond_the_checkpoint_are_cut_off(tmp_path: Path) -> None:
+    """And so is the line that a kill cut in two."""
+    make_loop(tmp_path, "training.checkpoint_every=4")[0].run()
+    for folder in checkpoints.folders(tmp_path / "checkpoints")[1:]:
+        shutil.rmtree(folder)
+    metrics = tmp_path / "metrics.jsonl"
+    metrics.write_text(metrics.read_text() + '{"step": 7, "split": "tr', encoding="utf-8")
+    again, _ = make_loop(tmp_path, "training.checkpoint_every=4", "training.steps=5")
+    assert again.resume()
+    again.run()
+    lines = [json.loads(line) for line in metrics.read_text().splitlines()]
+    assert [line["step"] for line in lines if line["split"] == "train"] == [1, 2, 3, 4, 5]
 
 
 def test_metrics_may_be_written_more_rarely(tmp_path: Path) -> None:

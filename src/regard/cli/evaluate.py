@@ -79,6 +79,9 @@ def show(scores: dict[str, Any]) -> None:
     console.print(table)
     if "bleu_signature" in scores:
         say(f"BLEU {plain(scores['bleu_signature'])}", style="dim")
+    if scores.get("skipped"):
+        lines = ", ".join(str(one["line"]) for one in scores["skipped"][:10])
+        say(f"{len(scores['skipped'])} lines were left out, one side being empty: {lines}", style="dim")
     if "against" in scores:
         say(plain(scores["against"]["sentence"]))
 

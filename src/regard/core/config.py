@@ -76,9 +76,9 @@ class Choices:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """``; did you mean 'x'?`` or nothing."""
+    """`` (did you mean 'x'?)`` or nothing."""
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def parse(cls: type[AnyConfig], tree: Mapping[str, Any], where: str = "recipe") -> AnyConfig:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -29,8 +30,9 @@ Result = TypeVar("Result")
 class TorchEngine:
     """Implements ``Engine`` with a model in this process.
 
-    ``collate`` makes the model's source batch, on the model's device, from a list of inputs; ``length`` tells
-    how long an input is. With ``prompts`` an answer begins after its prompt; only what follows is returned.
+    ``collate`` makes the model's source batch, on the model's device, from a list of inputs; ``length`` tells how
+    long an input is; ``longest`` is the most tokens that the model can choose (0: no limit). With ``prompts`` an
+    answer begins after its prompt, and only what follows is returned.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class TorchEngine:
         device: torch.device | str = "cpu",
         budget: int = BUDGET,
         length: Callable[[Any], int] = len,
+        longest: int = 0,
     ) -> None:
         self.model = model
         self.collate = collate
@@ -49,6 +52,7 @@ class TorchEngine:
         self.device = device
         self.budget = budget
         self.length = length
+        self.longest = longest
 
     def predict(
         self,
@@ -116,7 +120,7 @@ class TorchEngine:
         chosen = [inputs[place] for place in places]
         return Sentences.of(
             self.collate(chosen),
-            [options.limit(self.length(one)) for one in chosen],
+            [min(options.limit(self.length(one)), self.longest or sys.maxsize) for one in chosen],
             prompts=[prompts[place] for place in places],
             indices=places,
             start=self.symbols.start,

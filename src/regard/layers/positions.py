@@ -48,6 +48,8 @@ def rotate_pairs(x_BHTK: Tensor, angles_TC: Tensor) -> Tensor:
 class NoPosition(nn.Module):
     """Says nothing: the base whose three methods leave everything as it is."""
 
+    capacity = 0  # how many positions there are; 0: as many as one likes
+
     def embed(self, x_BTD: Tensor, offset: int = 0) -> Tensor:
         return x_BTD
 
@@ -70,8 +72,12 @@ class TablePosition(NoPosition):
         else:
             self.register_buffer("table_SD", table_SD, persistent=False)
 
+    @property
+    def capacity(self) -> int:  # type: ignore[override]
+        return self.table_SD.shape[0]
+
     def rows(self, count: int, offset: int) -> Tensor:
-        longest = self.table_SD.shape[0]
+        longest = self.capacity
         if offset + count > longest:
             raise OptionError(
                 f"a sequence of {offset + count} tokens does not fit into {longest} positions; "

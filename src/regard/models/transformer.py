@@ -161,6 +161,11 @@ class Transformer(nn.Module):
         tied = None if config.tied == "none" else self.target_embedding
         self.head = VocabularyHead(sizes.outputs, config.width, tied)
 
+    @property
+    def longest(self) -> tuple[int, int]:
+        """How many positions a source and an answer may have; 0: as many as one likes."""
+        return self.encoder.position.capacity, self.decoder.position.capacity
+
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         """states_BTD for all target positions in one parallel pass (teacher forcing)."""
         memories = self.memories(source_BS, source_lengths_B)

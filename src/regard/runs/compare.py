@@ -22,7 +22,7 @@ def significance(
         pairs = read_parallel(Path(source), Path(reference), "given", Ledger())
     else:
         splits = load_corpus(run.recipe).splits
-        pairs = list(splits.get("test", splits["validation"]))
+        pairs = list(splits.get("test") or splits.get("validation") or ())
     sources = [pair.source for pair in pairs]
     found = paired_significance(
         other.predict(sources, options),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from regard.core.errors import DataError
 from regard.core.files import read_json, write_json
 from regard.core.seams import Progress
 from regard.data.corpus import Corpus
@@ -14,8 +15,6 @@ from regard.data.readers import read_parallel
 from regard.decoding.options import Strategy
 from regard.runs.load import Run
 from regard.runs.train import build_task, load_corpus
-
-NOT_FOR_SCORES = ("train", "validation")
 
 
 def evaluate(
@@ -32,11 +31,15 @@ def evaluate(
     """
     strategy: Any = options or run.recipe.decoding
     if source or reference:
-        pairs = read_parallel(Path(source), Path(reference), "given", Ledger())
-        return run.task.score_pairs(run.model, pairs, strategy, run.device, progress)
+        ledger = Ledger()
+        pairs = read_parallel(Path(source), Path(reference), "given", ledger)
+        given = run.task.score_pairs(run.model, pairs, strategy, run.device, progress)
+        return {**given, "skipped": [asdict(one) for one in ledger.exceptions]}
     corpus = without_training(load_corpus(run.recipe))
     task = build_task(run.recipe, corpus, run.vocabularies)
-    splits = [split for split in corpus.splits if split not in NOT_FOR_SCORES] or ["validation"]
+    splits = [split for split in corpus.splits if split != "validation"] or list(corpus.splits)
+    if not splits:
+        raise DataError("the recipe keeps no sentences for scores; name some with --source and --reference")
     scores: dict[str, Any] = {"split": splits[0]}
     for split in splits:
         found = task.score(run.model, split, strategy, run.device, progress)
@@ -48,6 +51,7 @@ def evaluate(
 
 
 def without_training(corpus: Corpus) -> Corpus:
-    """All that is scored; encoding the training pairs again would cost more than the scores."""
-    kept = {split: pairs for split, pairs in corpus.splits.items() if split != "train"}
-    return replace(corpus, splits=kept, weights=())
+    """All that can be scored; encoding the training pairs again would cost more than the scores."""
+    kept = {split: pairs for split, pairs in corpus.splits.items() if split != "train" and pairs}
+    gold = {split: alignments for split, alignments in corpus.gold.items() if split in kept}
+    return replace(corpus, splits=kept, gold=gold, weights=())

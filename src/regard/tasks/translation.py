@@ -12,6 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.core.config import Part
+from regard.core.errors import OptionError
 from regard.core.seams import Answer, Decodable, Hypothesis, Progress, Sums
 from regard.core.symbols import EOS, PAD, SOS, Sizes
 from regard.data.bpe_dropout import BpeDropout
@@ -158,7 +159,12 @@ class Translation:
 
     def engine(self, model: nn.Module, device: torch.device) -> TorchEngine:
         """What searches for answers with this model."""
-        return TorchEngine(cast(Decodable, model), lambda sources: self.source_batch(sources, device), device=device)
+        return TorchEngine(
+            cast(Decodable, model),
+            lambda sources: self.source_batch(sources, device),
+            device=device,
+            longest=getattr(model, "longest", (0, 0))[1],
+        )
 
     def predict(
         self,
@@ -169,6 +175,7 @@ class Translation:
         progress: Progress | None = None,
     ) -> list[list[Answer]]:
         sources = self.vocabularies.source.encode_batch(list(inputs))
+        refuse_long(sources, getattr(model, "longest", (0, 0))[0])
         found = self.engine(model, device).predict(sources, options, progress=progress)
         return [[self._answer(hypothesis) for hypothesis in hypotheses] for hypotheses in found]
 
@@ -214,6 +221,19 @@ class Translation:
         """What ``Decodable.start`` takes: padded sources and their lengths."""
         source_BS, lengths_B = pad([np.asarray(source, np.int64) for source in sources], after=EOS)
         return torch.from_numpy(source_BS).to(device), torch.from_numpy(lengths_B).to(device)
+
+
+def refuse_long(sources: Sequence[Sequence[int]], longest: int) -> None:
+    """Names every input that has more pieces than the model has positions, its closing symbol among them."""
+    if not longest:
+        return
+    long = [f"{place} ({len(one)})" for place, one in enumerate(sources, start=1) if len(one) + 1 > longest]
+    if long:
+        raise OptionError(
+            f"the model reads at most {longest - 1} pieces; more have (input, pieces): {', '.join(long[:20])}"
+            + (f" and {len(long) - 20} others" if len(long) > 20 else "")
+            + "; cut or split them, or train with a larger model.position.longest"
+        )
 
 
 def pad(rows: Sequence[Ids], *, before: int | None = None, after: int | None = None) -> tuple[Ids, Ids]:

@@ -82,6 +82,15 @@ def bleu(
     return _score(_bleu_metric(tokenize, lowercase), hypotheses, references, confidence, samples, seed)
 
 
+class _Chrf(CHRF):
+    """sacreBLEU's own, whose interval fails where some resamples score 0: Python's and numpy's numbers mix there."""
+
+    def _compute_score_from_stats(self, stats: Any) -> Any:
+        found = super()._compute_score_from_stats(stats)
+        found.score = float(found.score)
+        return found
+
+
 def chrf(
     hypotheses: Sequence[str],
     references: References,
@@ -93,7 +102,7 @@ def chrf(
     seed: int = 12345,
 ) -> BleuScore:
     """Corpus chrF2 (Popović 2015); ``word_order=2`` makes it chrF2++. References as in ``bleu``."""
-    metric = CHRF(word_order=word_order, lowercase=lowercase)
+    metric = _Chrf(word_order=word_order, lowercase=lowercase)
     return _score(metric, hypotheses, references, confidence, samples, seed)
 
 
@@ -112,7 +121,7 @@ def paired_significance(
     _check_resampling(samples, seed)
     makers = {
         "bleu": lambda: _bleu_metric(tokenize, lowercase),
-        "chrf": lambda: CHRF(lowercase=lowercase),
+        "chrf": lambda: _Chrf(lowercase=lowercase),
     }
     if metric not in makers:
         raise OptionError(f"unknown metric {metric!r}{nearest(metric, makers)}; known: {', '.join(makers)}")

@@ -1,0 +1,57 @@
+"""Translation as a task: what it refuses, what it never loses."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from regard.core.config import parse
+from regard.core.errors import OptionError
+from regard.data.corpus import Corpus, Pair
+from regard.data.ledger import Ledger
+from regard.data.tokenizers import WordTokenizer
+from regard.data.vocabularies import Vocabularies
+from regard.decoding.options import Beam, Greedy
+from regard.models.transformer import TransformerConfig
+from regard.tasks.translation import Translation, TranslationConfig
+
+CPU = torch.device("cpu")
+PAIRS = tuple(Pair(text, text, line) for line, text in enumerate(("a b c", "c b a", "b b"), start=1))
+
+
+@pytest.fixture
+def task() -> Translation:
+    corpus = Corpus({"validation": PAIRS}, Ledger())
+    tokenizer = WordTokenizer(minimum_frequency=1).train(pair.source for pair in PAIRS)
+    return TranslationConfig().build(corpus, Vocabularies(tokenizer, tokenizer), seed=1)
+
+
+def model_with(positions: int, task: Translation) -> torch.nn.Module:
+    torch.manual_seed(5)
+    tree = {"encoder_layers": 1, "decoder_layers": 1, "width": 8, "heads": 2, "position": {"longest": positions}}
+    return parse(TransformerConfig, {**tree, "feed_forward": {"width": 8}}).build(task.sizes())
+
+
+@pytest.mark.parametrize("options", [Greedy(), Beam(size=3)])
+def test_an_answer_never_outgrows_the_positions(task: Translation, options: Greedy | Beam) -> None:
+    """2 × source length + 10 would be more than the decoder has: the answer is cut, no other line is lost."""
+    model = model_with(11, task)
+    sources = task.vocabularies.source.encode_batch(["a b c a b c a b c a", "a"])
+    found = task.engine(model, CPU).predict(sources, options)
+    assert len(found) == 2
+    assert all(len(own[0].tokens) <= 11 for own in found)
+
+
+def test_inputs_that_are_too_long_are_named_all_at_once(task: Translation) -> None:
+    with pytest.raises(OptionError) as caught:
+        task.predict(model_with(4, task), ["a b c a", "a", "a b c", "a b c a b"], Greedy(), CPU)
+    assert str(caught.value) == (
+        "the model reads at most 3 pieces; more have (input, pieces): 1 (4), 4 (5); "
+        "cut or split them, or train with a larger model.position.longest"
+    )
+
+
+def test_scores_of_a_split_have_their_stable_names(task: Translation) -> None:
+    scores = task.score(model_with(64, task), "validation", Greedy(), CPU)
+    assert {"bleu", "bleu_signature", "chrf", "exact_match", "token_accuracy", "word_error_rate"} <= set(scores)
+    assert 0 <= scores["token_accuracy"] <= 1
