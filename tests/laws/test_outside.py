@@ -85,7 +85,7 @@ def test_an_outside_part_is_written_into_the_recipe_with_its_defaults(gru: Path)
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        ({"kind": GRU, "widht": 3}, "model.widht: unknown key; did you mean 'width'?"),
+        ({"kind": GRU, "widht": 3}, "model.widht: unknown key (did you mean 'width'?)"),
         ({"kind": "tests.laws.families:Grue"}, "cannot be imported"),
         ({"kind": "tests.laws.families:Gru"}, "name the configuration class, the one with build()"),
     ],
