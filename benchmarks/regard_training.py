@@ -10,6 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import regard  # noqa: I001  before torch, as the command line does it: how long threads spin is read only once
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
@@ -45,6 +46,7 @@ def measure(recipe: Recipe, warmup: int, steps: int) -> dict:
         work = counter.get_total_flops() / sum(loop.task.weight(loop.task.lengths(batch)) for batch in counted)
     return {
         "measure": "regard training",
+        "version": regard.__version__,
         "torch": torch.__version__,
         "steps": steps,
         "seconds": round(seconds, 3),

@@ -10,7 +10,7 @@ __version__ = "0.1.0"
 
 # How long a thread of OpenMP spins before it sleeps; read once, when torch is first imported. The usual 300,000
 # rounds make a step several times slower as soon as another process wants a core. The environment has the last word.
-os.environ.setdefault("GOMP_SPINCOUNT", "5000")
+os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 
 # Names are imported when they are first used, so that `import regard` and `regard --help` cost nothing.
 _WHERE = {

@@ -76,6 +76,15 @@ def test_a_checkpoint_without_its_state_is_not_believed(content: str | None, wor
     assert words in complaints[0]
 
 
+def test_one_changed_digit_of_the_state_is_noticed(run: Path) -> None:
+    state = run / "checkpoints" / "step-00000006" / "state.json"
+    state.write_text(state.read_text(encoding="utf-8").replace('"step": 6', '"step": 5'), encoding="utf-8")
+    found, complaints = checkpoints.latest(run / "checkpoints")
+    assert found is not None
+    assert found.state["step"] == 4
+    assert complaints == [f"{state} is damaged: its checksum is not the one written in it"]
+
+
 def test_all_damaged_is_said_before_training_starts_again(run: Path) -> None:
     for folder in checkpoints.folders(run / "checkpoints"):
         flip(folder / "weights.safetensors")

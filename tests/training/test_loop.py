@@ -285,8 +285,9 @@ def test_another_number_of_threads_is_said(tmp_path: Path) -> None:
     loop, _ = make_loop(tmp_path)
     loop.run()
     folder = checkpoints.folders(tmp_path / "checkpoints")[-1]
-    state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
-    (folder / "state.json").write_text(json.dumps({**state, "threads": 77}), encoding="utf-8")
+    found = checkpoints.load(folder)
+    held = {key: value for key, value in found.state.items() if key not in ("checksums", "sha256")}
+    checkpoints.save(folder, found.weights, found.optimizer, {**held, "threads": 77})
     again, seen = make_loop(tmp_path)
     assert again.resume()
     assert seen.sayings == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shutil
 from dataclasses import dataclass
@@ -76,7 +77,8 @@ def save(folder: Path, weights: dict[str, Tensor], optimizer: dict[str, Tensor],
         save_tensors(part / WEIGHTS, weights)
         save_tensors(part / OPTIMIZER, optimizer)
         checksums = {name: sha256_of(part / name) for name in (WEIGHTS, OPTIMIZER)}
-        write_json(part / STATE, {**state, "checksums": checksums})
+        held = {**state, "checksums": checksums}
+        write_json(part / STATE, {**held, "sha256": state_hash(held)})
         if folder.exists():
             shutil.rmtree(folder)
         os.replace(part, folder)
@@ -87,6 +89,11 @@ def save(folder: Path, weights: dict[str, Tensor], optimizer: dict[str, Tensor],
             f"checkpoint {folder} could not be written: {error}; the checkpoints before it are untouched. "
             "Free some space, then go on with --resume"
         ) from error
+
+
+def state_hash(state: dict[str, Any]) -> str:
+    """sha256 of the loop's figures in one fixed spelling."""
+    return hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()
 
 
 def save_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
@@ -110,6 +117,8 @@ def load(folder: Path) -> Checkpoint:
     if not (folder / STATE).is_file():
         raise RunError(f"{folder} has no {STATE}: it is not a complete checkpoint")
     state = read_json(folder / STATE)
+    if state_hash({key: value for key, value in state.items() if key != "sha256"}) != state.get("sha256"):
+        raise RunError(f"{folder / STATE} is damaged: its checksum is not the one written in it")
     for name, expected in state.get("checksums", {}).items():
         if not (folder / name).is_file():
             raise RunError(f"{folder / name} is missing")

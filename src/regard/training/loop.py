@@ -139,7 +139,7 @@ class Loop:
             lengths_NA = self.task.lengths(examples)
             weights = getattr(self.task, "weights", ())
             order = epoch_order(lengths_NA, self.config.batch_tokens, self.seed, self.progress.epoch, weights)
-            if not order:
+            if not len(examples):
                 raise TrainingError("there is nothing to train on: the training split has no usable examples")
             for indices in order[self.progress.batch :]:
                 self.progress.batch += 1
