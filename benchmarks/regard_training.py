@@ -10,10 +10,13 @@ import tempfile
 import time
 from pathlib import Path
 
-import regard  # noqa: I001  before torch, as the command line does it: how long threads spin is read only once
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+# isort: off  (Regard before torch, as on the command line: how long threads spin is read only once)
+import regard
+
+# isort: on
 from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe
 from regard.runs.train import prepare
