@@ -10,13 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import torch
-from torch.utils.flop_counter import FlopCounterMode
-
-# isort: off  (Regard before torch, as on the command line: how long threads spin is read only once)
-import regard
-
-# isort: on
+import regard  # torch is imported by it, after it has said how long threads may spin
 from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe
 from regard.runs.train import prepare
@@ -43,6 +37,8 @@ def measure(recipe: Recipe, warmup: int, steps: int) -> dict:
         tokens = sum(loop.task.weight(one) for one in lengths)
         padded = sum(int(len(one) * one[:, 1].max()) for one in lengths)
         counted = measured[:: max(1, len(measured) // 8)]
+        from torch.utils.flop_counter import FlopCounterMode
+
         with FlopCounterMode(display=False) as counter:
             for batch in counted:
                 loop.gradients(batch, 1)
@@ -50,7 +46,7 @@ def measure(recipe: Recipe, warmup: int, steps: int) -> dict:
     return {
         "measure": "regard training",
         "version": regard.__version__,
-        "torch": torch.__version__,
+        "torch": machine.torch.__version__,
         "steps": steps,
         "seconds": round(seconds, 3),
         "cpu_seconds": round(cpu_seconds, 3),
@@ -61,7 +57,7 @@ def measure(recipe: Recipe, warmup: int, steps: int) -> dict:
         "flops_per_target_token": round(work),
         "gflops": round(work * tokens / seconds / 1e9, 1),
         "parameters": sum(weight.numel() for weight in loop.model.parameters()),
-        "threads": torch.get_num_threads(),
+        "threads": machine.torch.get_num_threads(),
         "peak_megabytes": peak,
     }
 
