@@ -13,20 +13,3 @@ K      key width                            V      value width
 So ``q_BHTK`` holds queries by batch, head, query position and key width, ``weights_BHTS`` is an attention
 matrix and ``logits_BTW`` scores every word at every position.
 """
-
-LEGEND = {
-    "B": "batch",
-    "H": "heads",
-    "G": "key/value heads",
-    "T": "target or query positions",
-    "S": "source or key positions",
-    "D": "model width",
-    "K": "key width",
-    "V": "value width",
-    "F": "feed-forward width",
-    "W": "vocabulary",
-    "L": "layers",
-    "N": "nodes or patches",
-    "R": "latent rank, or rows of a search",
-    "E": "experts",
-}

@@ -1,6 +1,6 @@
 """Muon: momentum whose direction is orthogonalised, for weight matrices; AdamW for everything else.
 
-torch has a Muon of its own; it orthogonalises one matrix at a time in bfloat16, which most CPUs emulate. Here
+torch has a Muon of its own; it orthogonalises one matrix at a time in bfloat16, which many CPUs emulate. Here
 matrices of one shape are orthogonalised together in the precision of the weights.
 """
 
