@@ -69,6 +69,20 @@ def _transformer(**changes: Any) -> dict[str, Any]:
     return {"kind": "transformer", **tiny, "dropout": 0.1, **changes}
 
 
+def _recurrent(kind: str, *, cell: str, **changes: Any) -> dict[str, Any]:
+    tiny = {"embedding": {"kind": "learned", "width": 7}, "width": 11, "dropout": 0.1}
+    return {"kind": kind, "cell": {"kind": cell}, **tiny, **changes}
+
+
+def _local(score: str, reach: str) -> dict[str, Any]:
+    return {"kind": score, "reach": {"kind": reach, "window": 4}}
+
+
+_CONVOLUTION: dict[str, Any] = {
+    "kind": "convolution", "embedding": {"kind": "learned", "width": 7}, "width": 12, "encoder_layers": 2,
+    "decoder_layers": 2, "dropout": 0.1,
+}  # fmt: skip
+
 SUBJECTS = [
     Subject("post", _transformer(norm="post")),
     Subject("pre-own", _transformer(norm="pre", cross="own")),
@@ -79,6 +93,7 @@ SUBJECTS = [
     Subject("reversed-binary", _transformer(position={"kind": "reversed-binary"}, norm="pre")),
     Subject("grid", _transformer(position={"kind": "grid"}, norm="pre")),
     Subject("relative-bias", _transformer(position={"kind": "relative-bias", "longest": 3}, norm="pre")),
+    Subject("gated", _transformer(feed_forward={"kind": "gated", "width": 11}, norm="pre")),
     Subject("rotary", _transformer(position={"kind": "rotary"}, norm="pre", cross="own")),
     Subject("none", _transformer(position={"kind": "none"}, norm="pre")),
     Subject("grouped", _transformer(width=16, heads=4, groups=2, position={"kind": "rotary", "base": 100.0})),
@@ -86,10 +101,23 @@ SUBJECTS = [
     Subject("additive", _transformer(attention={"kind": "softmax", "score": "additive"}, norm="pre")),
     Subject("bilinear", _transformer(attention={"kind": "softmax", "score": "bilinear"}, norm="pre")),
     Subject("no-encoder", _transformer(encoder_layers=0, norm="pre")),
+    Subject("fixed-start", _recurrent("fixed-context", cell="rnn", context="start", encoder_layers=2)),
+    Subject("fixed-every-step", _recurrent("fixed-context", cell="lstm", decoder_layers=2, tied="none")),
+    Subject("bahdanau", _recurrent("bahdanau", cell="gru")),
+    Subject("bahdanau-lstm", _recurrent("bahdanau", cell="lstm", encoder_layers=2, bidirectional=False)),
+    Subject("luong", _recurrent("luong", cell="lstm", layers=2)),
+    Subject("luong-dot", _recurrent("luong", cell="gru", attention={"kind": "dot"}, feeding="none")),
+    Subject("luong-concat", _recurrent("luong", cell="rnn", attention={"kind": "additive", "hidden": 5})),
+    Subject("luong-monotonic", _recurrent("luong", cell="gru", attention=_local("general", "monotonic"))),
+    Subject("luong-predictive", _recurrent("luong", cell="gru", attention=_local("additive", "predictive"))),
+    Subject("luong-one-hot", _recurrent("luong", cell="gru", embedding={"kind": "one-hot"}, tied="none")),
+    Subject("convolution", _CONVOLUTION),
+    Subject("convolution-learned", {**_CONVOLUTION, "position": {"kind": "learned"}, "kernel": 4}),
     Subject("gru", {"kind": "tests.laws.families:GruConfig", "width": 11, "dropout": 0.1}),
     Subject("decoder-only", {"kind": "tests.laws.families:DecoderOnlyConfig", "width": 12, "dropout": 0.1}),
 ]
-READERS = [subject for subject in SUBJECTS if subject.reads_a_source]
+ATTENTIVE = [subject for subject in SUBJECTS if subject.table["kind"] != "fixed-context"]
+SOURCE_READERS = [subject for subject in SUBJECTS if subject.reads_a_source]
 
 
 def kinds_covered(path: str) -> set[str]:

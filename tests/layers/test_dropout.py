@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from regard.layers.dropout import Dropout, random_bytes
+from regard.layers.dropout import Dropout, kept
 
 COUNT = 500_009  # not a multiple of eight
 
@@ -69,16 +69,21 @@ def test_elements_are_dropped_independently_of_their_neighbours() -> None:
 
 
 def test_every_byte_is_equally_likely() -> None:
-    torch.manual_seed(5)
-    counts = torch.bincount(random_bytes(COUNT).long(), minlength=256).double()
+    """The same seed draws the same bytes, so neighbouring thresholds differ by just one of them."""
+    like, shares = torch.empty(COUNT), []
+    for threshold in range(1, 256):
+        torch.manual_seed(5)
+        shares.append((kept(like, threshold) > 0).sum().item())
+    counts = -torch.tensor([COUNT, *shares, 0], dtype=torch.float64).diff()
+    assert (counts > 0).all()
     expected = COUNT / 256
     chi_square = ((counts - expected).square() / expected).sum().item()
     assert chi_square < 255 + 5 * math.sqrt(2 * 255)
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9])
-def test_random_bytes_come_in_any_number(count: int) -> None:
-    assert random_bytes(count).shape == (count,)
+def test_any_number_of_elements_is_decided(count: int) -> None:
+    assert kept(torch.empty(count), 128).shape == (count,)
 
 
 @pytest.mark.parametrize("probability", [-0.1, 1.0, 1.5])

@@ -8,7 +8,7 @@ from torch.nn import functional
 from regard.core.config import parse
 from regard.core.errors import RecipeError
 from regard.layers import FEED_FORWARDS
-from regard.layers.feed_forward import FeedForward, FeedForwardConfig
+from regard.layers.feed_forward import FeedForward, FeedForwardConfig, GatedFeedForwardConfig
 
 
 def random_network(activation: str, dropout: float = 0.0) -> FeedForward:
@@ -67,3 +67,14 @@ def test_the_kind_builds_and_refuses_a_width_of_nothing() -> None:
     assert isinstance(FEED_FORWARDS.make().build(5, 0.0), FeedForward)
     with pytest.raises(RecipeError, match="width: Input should be greater than or equal to 1, found 0"):
         parse(FeedForwardConfig, {"width": 0})
+
+
+def test_the_gated_network_is_its_formula() -> None:
+    torch.manual_seed(3)
+    network = GatedFeedForwardConfig(width=5, activation="silu").build(3, 0.0)
+    x_BTD = torch.randn(2, 4, 3)
+    w1, w3 = network.inner.weight[:5], network.inner.weight[5:]
+    gate = x_BTD @ w1.T
+    expected = (gate * torch.sigmoid(gate) * (x_BTD @ w3.T)) @ network.outer.weight.T
+    torch.testing.assert_close(network(x_BTD), expected)
+    assert all(layer.bias is None for layer in (network.inner, network.outer))

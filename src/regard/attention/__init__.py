@@ -3,3 +3,21 @@
 from regard.core.config import Choices
 
 MECHANISMS = Choices("attention", "softmax", {"softmax": "regard.attention.softmax:SoftmaxConfig"})
+READERS = Choices(
+    "attention",
+    "additive",
+    {
+        "additive": "regard.attention.readers:AdditiveReaderConfig",
+        "dot": "regard.attention.readers:DotReaderConfig",
+        "general": "regard.attention.readers:GeneralReaderConfig",
+    },
+)
+REACHES = Choices(
+    "reach",
+    "global",
+    {
+        "global": "regard.attention.local:GlobalConfig",
+        "monotonic": "regard.attention.local:MonotonicConfig",
+        "predictive": "regard.attention.local:PredictiveConfig",
+    },
+)

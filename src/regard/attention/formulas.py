@@ -41,6 +41,11 @@ def additive_scores_projected(q_TC: Tensor, k_SC: Tensor, v_C: Tensor) -> Tensor
     return torch.tanh(q_TC.unsqueeze(-2) + k_SC.unsqueeze(-3)) @ v_C
 
 
+def gaussian(positions_S: Tensor, centre_T1: Tensor, window: int) -> Tensor:
+    """exp(−(s − p_t)² / 2σ²) with σ = D/2: a soft window around p_t (Luong et al. 2015, eq. 10)."""
+    return torch.exp(-2 * ((positions_S - centre_T1) / window) ** 2)
+
+
 def normalise(scores_TS: Tensor, may_look_TS: Tensor | None = None, temperature: float = 1.0) -> Tensor:
     """weights_TS = softmax(scores / temperature) over the keys that a query may look at.
 

@@ -134,6 +134,19 @@ class Memory:
         return Memory(self.k_BGSK[sentences], self.v_BGSV[sentences], self.mask.select(sentences))
 
 
+def sentences_kept(rows: Tensor, before: int, sentences: int) -> Tensor | None:
+    """The sentences whose memories the kept ``rows`` (of ``before``) read, in order; None: all, as they stand.
+
+    Rows of a sentence stand together, equally many for each; where that is lost, every row gets a memory of its own.
+    """
+    owners = rows // (before // sentences)
+    kept, counts = torch.unique_consecutive(owners, return_counts=True)
+    if bool((counts != counts[0]).any()):
+        return owners
+    same = len(kept) == sentences and bool((kept == torch.arange(sentences, device=kept.device)).all())
+    return None if same else kept
+
+
 @dataclass(slots=True)
 class Cache:
     """Keys and values of the positions seen so far, in room that grows by doubling."""

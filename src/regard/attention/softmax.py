@@ -37,11 +37,15 @@ class Softmax(nn.Module):
         return formulas.read(self.weights(q_BHTK, k_BHSK, mask, bias), v_BHSV)
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
-        scores_BHTS = self.score(q_BHTK, k_BHSK)
-        if bias is not None:
-            scores_BHTS = scores_BHTS + bias
-        may_look = mask.dense(q_BHTK.shape[-2], k_BHSK.shape[-2], q_BHTK.device)
-        return formulas.normalise(scores_BHTS, may_look, self.temperature)
+        return softmax_weights(self.score(q_BHTK, k_BHSK), mask, bias, self.temperature)
+
+
+def softmax_weights(scores_BHTS: Tensor, mask: Mask, bias: Tensor | None, temperature: float = 1.0) -> Tensor:
+    """The plain formula: bias added, mask applied, normalised."""
+    if bias is not None:
+        scores_BHTS = scores_BHTS + bias
+    may_look = mask.dense(scores_BHTS.shape[-2], scores_BHTS.shape[-1], scores_BHTS.device)
+    return formulas.normalise(scores_BHTS, may_look, temperature)
 
 
 class ScaledDot(nn.Module):
@@ -60,12 +64,7 @@ class ScaledDot(nn.Module):
         return fused_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
-        scores_BHTS = formulas.scaled_dot_scores(q_BHTK, k_BHSK)
-        if bias is not None:
-            scores_BHTS = scores_BHTS + bias
-        return formulas.normalise(
-            scores_BHTS, mask.dense(q_BHTK.shape[-2], k_BHSK.shape[-2], q_BHTK.device)
-        )
+        return softmax_weights(formulas.scaled_dot_scores(q_BHTK, k_BHSK), mask, bias)
 
 
 def short_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None) -> Tensor:
@@ -165,6 +164,18 @@ class AdditiveScore(nn.Module):
 
     def forward(self, q_BHTA: Tensor, k_BHSB: Tensor) -> Tensor:
         return formulas.additive_scores(q_BHTA, k_BHSB, self.w_AC, self.u_BC, self.v_C)
+
+
+class ProjectedAdditiveScore(nn.Module):
+    """vᵀ tanh(q + k) of queries and keys that arrive projected to one width."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.v_C = nn.Parameter(torch.empty(width))
+        nn.init.uniform_(self.v_C, -1 / math.sqrt(width), 1 / math.sqrt(width))
+
+    def forward(self, q_BHTC: Tensor, k_BHSC: Tensor) -> Tensor:
+        return formulas.additive_scores_projected(q_BHTC, k_BHSC, self.v_C)
 
 
 class SoftmaxConfig(Part):

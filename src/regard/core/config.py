@@ -47,6 +47,14 @@ class Choices:
     def kinds(self) -> tuple[str, ...]:
         return tuple(self.table)
 
+    def with_default(self, default: str) -> Choices:
+        """The same alternatives where another one is usual."""
+        return Choices(self.what, default, self.table)
+
+    def only(self, *kinds: str) -> Choices:
+        """Some of the alternatives, the first of them by default."""
+        return Choices(self.what, kinds[0], {kind: self.table[kind] for kind in kinds})
+
     def resolve(self, kind: str) -> type[Part]:
         """The configuration class behind a kind, or behind ``package.module:Class``."""
         address = self.table.get(kind, kind)

@@ -1,4 +1,4 @@
-"""Parts between attention and a model: embeddings, positions, feed-forward, dropout, blocks, the vocabulary loss."""
+"""Parts between attention and a model: embeddings, positions, feed-forward, blocks, recurrent cells, the loss."""
 
 from regard.core.config import Choices
 
@@ -15,4 +15,29 @@ POSITIONS = Choices(
         "none": "regard.layers.positions:NoPositionConfig",
     },
 )
-FEED_FORWARDS = Choices("feed-forward", "plain", {"plain": "regard.layers.feed_forward:FeedForwardConfig"})
+FEED_FORWARDS = Choices(
+    "feed-forward",
+    "plain",
+    {
+        "plain": "regard.layers.feed_forward:FeedForwardConfig",
+        "gated": "regard.layers.feed_forward:GatedFeedForwardConfig",
+    },
+)
+CELLS = Choices(
+    "cell",
+    "gru",
+    {
+        "rnn": "regard.layers.cells:RnnConfig",
+        "gru": "regard.layers.cells:GruConfig",
+        "lstm": "regard.layers.cells:LstmConfig",
+    },
+)
+EMBEDDINGS = Choices(
+    "embedding",
+    "learned",
+    {
+        "learned": "regard.layers.embeddings:LearnedConfig",
+        "one-hot": "regard.layers.embeddings:OneHotConfig",
+        "borrowed": "regard.layers.embeddings:BorrowedConfig",
+    },
+)

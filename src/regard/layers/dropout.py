@@ -23,18 +23,18 @@ class Dropout(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.threshold == 0:
             return x
-        if x.device.type != "cpu":
+        if x.device.type != "cpu" or torch.compiler.is_compiling():
             return nn.functional.dropout(x, self.probability)
-        # Straight into floats: on a CPU a comparison that yields booleans, and arithmetic with them, is not vectorised.
-        keep = torch.ge(random_bytes(x.numel()).view(x.shape), self.threshold, out=torch.empty_like(x))
-        return x * keep.mul_(256 / (256 - self.threshold))
+        return x * kept(x, self.threshold)
 
     def extra_repr(self) -> str:
         return f"{self.probability}"
 
 
-def random_bytes(count: int) -> Tensor:
-    """Uniform bytes from torch's generator, eight from each draw."""
-    draws = torch.empty((count + 7) // 8, dtype=torch.int64)
+def kept(like: Tensor, threshold: int) -> Tensor:
+    """For each element 0 or the scale of those that are kept, decided by uniform bytes, eight from each draw."""
+    draws = torch.empty((like.numel() + 7) // 8, dtype=torch.int64)
     draws.random_(-(2**63), None)
-    return draws.view(torch.uint8)[:count]
+    decide = draws.view(torch.uint8)[: like.numel()].view(like.shape)
+    # Straight into floats: on a CPU a comparison that yields booleans, and arithmetic with them, is not vectorised.
+    return torch.ge(decide, threshold, out=torch.empty_like(like)).mul_(256 / (256 - threshold))

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
+import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
+
+from regard.core.config import Part
+from regard.core.errors import RecipeError
+
+Tied = Literal["all", "output", "none"]
+"""Which embeddings share one matrix: source, target and output; target and output; none."""
 
 
 class TokenEmbedding(nn.Module):
@@ -18,8 +28,46 @@ class TokenEmbedding(nn.Module):
         self.scale = math.sqrt(width)
         nn.init.normal_(self.weight, std=width**-0.5)
 
+    @property
+    def width(self) -> int:
+        return self.weight.shape[1]
+
     def forward(self, tokens_BT: Tensor) -> Tensor:
         return functional.embedding(tokens_BT, self.weight) * self.scale
+
+
+class OneHot(nn.Module):
+    """The symbol's number as a vector with a single 1: nothing is learned, the next layer does all the work."""
+
+    def __init__(self, symbols: int) -> None:
+        super().__init__()
+        self.width = symbols
+        self.like: Tensor
+        self.register_buffer("like", torch.empty(0), persistent=False)  # knows the device and the number type
+
+    def forward(self, tokens_BT: Tensor) -> Tensor:
+        return functional.one_hot(tokens_BT, self.width).to(self.like)
+
+
+class BorrowedEmbedding(TokenEmbedding):
+    """Vectors that somebody else trained, as they are; frozen, or trained on."""
+
+    def __init__(self, symbols: int, width: int, *, frozen: bool) -> None:
+        super().__init__(symbols, width)
+        self.scale = 1.0
+        self.weight.requires_grad_(not frozen)
+
+    @torch.no_grad()
+    def borrow(self, words: Sequence[str], vectors: Mapping[str, np.ndarray]) -> list[str]:
+        """Takes the vector of every word that has one; returns the words without, whose rows stay random."""
+        missing = []
+        for place, word in enumerate(words):
+            vector = vectors.get(word)
+            if vector is None:
+                missing.append(word)
+            else:
+                self.weight[place] = torch.from_numpy(vector)
+        return missing
 
 
 class VocabularyHead(nn.Module):
@@ -33,5 +81,64 @@ class VocabularyHead(nn.Module):
         else:
             self.weight = tied.weight
 
+    @property
+    def width(self) -> int:
+        return self.weight.shape[1]
+
     def forward(self, states_BTD: Tensor) -> Tensor:
         return functional.linear(states_BTD, self.weight)
+
+
+class LearnedConfig(Part):
+    """A learned vector for each symbol."""
+
+    kind: str = "learned"
+    width: int = Field(128, ge=1)
+
+    def build(self, symbols: int) -> TokenEmbedding:
+        return TokenEmbedding(symbols, self.width)
+
+
+class OneHotConfig(Part):
+    """A vector with a single 1, as wide as the vocabulary."""
+
+    kind: str = "one-hot"
+
+    def build(self, symbols: int) -> OneHot:
+        return OneHot(symbols)
+
+
+class BorrowedConfig(Part):
+    """Vectors from a word2vec or GloVe file, text or binary, for the words that the tokenizer knows."""
+
+    kind: str = "borrowed"
+    width: int = Field(300, ge=1)  # must be the file's
+    source: str = ""  # the file for the source language; with a joint vocabulary ``target`` serves both
+    target: str = ""
+    frozen: bool = True
+    missing: Literal["refuse", "random"] = "refuse"  # words that the file does not have
+
+    def build(self, symbols: int) -> BorrowedEmbedding:
+        return BorrowedEmbedding(symbols, self.width, frozen=self.frozen)
+
+
+class Embeddings(NamedTuple):
+    """Both sides' embeddings and the output matrix, sharing what they are told to share."""
+
+    source: TokenEmbedding | OneHot
+    target: TokenEmbedding | OneHot
+    head: VocabularyHead
+
+
+def build_embeddings(config: Part, inputs: int, outputs: int, *, shared: bool, tied: Tied, width: int) -> Embeddings:
+    """``shared`` says that both sides have one vocabulary; ``width`` is the output's where nothing is tied."""
+    target = config.build(outputs)  # type: ignore[attr-defined]
+    source = target if tied == "all" and shared else config.build(inputs)  # type: ignore[attr-defined]
+    if tied == "none":
+        return Embeddings(source, target, VocabularyHead(outputs, width))
+    if isinstance(target, OneHot) or not target.weight.requires_grad:
+        raise RecipeError(
+            f"model.tied = {tied!r} makes the target embedding the output matrix too, which must be learned, but "
+            f"model.embedding is {config.kind!r}; set model.tied = \"none\""
+        )
+    return Embeddings(source, target, VocabularyHead(outputs, target.width, target))

@@ -1,4 +1,4 @@
-"""The position-wise feed-forward network: the same two layers at every position."""
+"""The position-wise feed-forward network, plain or gated: the same layers at every position."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ from torch.nn import functional
 from regard.core.config import Part
 from regard.layers.dropout import Dropout
 
-ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": torch.relu, "gelu": functional.gelu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu,
+    "gelu": functional.gelu,
+    "silu": functional.silu,
+}
 
 
 class FeedForward(nn.Module):
@@ -35,6 +39,28 @@ class FeedForward(nn.Module):
         return self.outer(self.dropout(self.activation(self.inner(x_BTD))))
 
 
+class GatedFeedForward(nn.Module):
+    """FFN(x) = (f(x W₁) ⊙ x W₃) W₂ without biases (Shazeer 2020, eq. 6): one half decides what the other lets through.
+
+    W₁ and W₃ stand stacked in ``inner``.
+    """
+
+    def __init__(
+        self, width: int, hidden_width: int, activation: Callable[[Tensor], Tensor], dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.inner = nn.Linear(width, 2 * hidden_width, bias=False)
+        self.activation = activation
+        self.dropout = Dropout(dropout)
+        self.outer = nn.Linear(hidden_width, width, bias=False)
+        for weight in (*self.inner.weight.chunk(2), self.outer.weight):
+            nn.init.xavier_uniform_(weight)
+
+    def forward(self, x_BTD: Tensor) -> Tensor:
+        gate_BTF, open_BTF = self.inner(x_BTD).chunk(2, dim=-1)
+        return self.outer(self.dropout(self.activation(gate_BTF) * open_BTF))
+
+
 class FeedForwardConfig(Part):
     """Two layers with ReLU as published, or GELU."""
 
@@ -44,3 +70,14 @@ class FeedForwardConfig(Part):
 
     def build(self, model_width: int, dropout: float) -> nn.Module:
         return FeedForward(model_width, self.width, ACTIVATIONS[self.activation], dropout)
+
+
+class GatedFeedForwardConfig(Part):
+    """Three matrices, SiLU (or GELU) in the gate; two thirds of the usual width have as many parameters."""
+
+    kind: str = "gated"
+    width: int = Field(1365, ge=1)
+    activation: Literal["silu", "gelu"] = "silu"
+
+    def build(self, model_width: int, dropout: float) -> nn.Module:
+        return GatedFeedForward(model_width, self.width, ACTIVATIONS[self.activation], dropout)

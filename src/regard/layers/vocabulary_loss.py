@@ -30,6 +30,7 @@ def vocabulary_loss(
     """−Σ_w q(w) log softmax(states Wᵀ)(w) with q = (1−ε)·1[w = target] + ε/W (Szegedy et al. 2016, section 7)."""
     # Asked here, because inside a Function gradients are always off: validation must not pay for a backward pass.
     wants_gradient = torch.is_grad_enabled() and (states_ND.requires_grad or weight_WD.requires_grad)
+    states_ND = states_ND.to(weight_WD.dtype)  # a model may end in a narrow product
     return VocabularyLoss(*_ChunkedLoss.apply(states_ND, weight_WD, targets_N, smoothing, wants_gradient))
 
 

@@ -2,4 +2,14 @@
 
 from regard.core.config import Choices
 
-MODELS = Choices("model", "transformer", {"transformer": "regard.models.transformer:TransformerConfig"})
+MODELS = Choices(
+    "model",
+    "transformer",
+    {
+        "fixed-context": "regard.models.fixed_context:FixedContextConfig",
+        "bahdanau": "regard.models.bahdanau:BahdanauConfig",
+        "luong": "regard.models.luong:LuongConfig",
+        "convolution": "regard.models.convolution:ConvolutionConfig",
+        "transformer": "regard.models.transformer:TransformerConfig",
+    },
+)

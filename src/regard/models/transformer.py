@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from regard.attention import MECHANISMS
-from regard.attention.heads import Cache, CrossAttention, HeadShape, Memory, SelfAttention
+from regard.attention.heads import Cache, CrossAttention, HeadShape, Memory, SelfAttention, sentences_kept
 from regard.attention.masks import CAUSAL, Mask, padding
 from regard.core.config import Part
 from regard.core.symbols import Sizes
@@ -147,6 +147,7 @@ class Transformer(nn.Module):
     """Encoder–decoder: source tokens and the target so far become states, ``head`` turns states into logits."""
 
     source_attention = "decoder.*.cross"  # the taps that show what is read of the source
+    state_path = "decoder.layers.0"  # the tap along which the past travels
 
     def __init__(self, config: TransformerConfig, sizes: Sizes) -> None:
         super().__init__()
@@ -203,12 +204,6 @@ class TransformerState:
 
     def reorder(self, rows: Tensor) -> TransformerState:
         """Moves the rows' caches; the memories move only when a sentence leaves (or rows lose their grouping)."""
-        sentences = self.memories[0].k_BGSK.shape[0]
-        owners = rows // (self.rows // sentences)
-        kept, counts = torch.unique_consecutive(owners, return_counts=True)
-        if bool((counts != counts[0]).any()):
-            kept = owners  # unequal groups: every row gets a memory of its own
-        memories = self.memories
-        if len(kept) != sentences or bool((kept != torch.arange(sentences, device=kept.device)).any()):
-            memories = [memory.select(kept) for memory in memories]
+        kept = sentences_kept(rows, self.rows, len(self.memories[0].k_BGSK))
+        memories = self.memories if kept is None else [memory.select(kept) for memory in self.memories]
         return TransformerState(memories, [cache.reorder(rows) for cache in self.caches], len(rows))

@@ -1,0 +1,118 @@
+"""Bahdanau et al. 2015: a recurrent decoder that looks at the source again before every word.
+
+The encoder reads in both directions; the state before a word asks an additive score where to look, and what it
+finds goes into the cell. Read it top to bottom: configuration, model, decoding state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import torch
+from pydantic import Field, SerializeAsAny
+from torch import Tensor, nn
+
+from regard.attention import READERS
+from regard.attention.heads import Memory, sentences_kept
+from regard.attention.masks import padding
+from regard.attention.readers import Reader
+from regard.core.config import Part
+from regard.core.symbols import Sizes
+from regard.layers import CELLS, EMBEDDINGS
+from regard.layers.cells import Cell, State
+from regard.layers.dropout import Dropout
+from regard.layers.embeddings import Tied, build_embeddings
+from regard.layers.readout import Maxout
+from regard.layers.recurrence import Bridge, RecurrentEncoder, reorder_states
+
+
+class BahdanauConfig(Part):
+    """A bidirectional encoder, and one cell that reads it through attention."""
+
+    kind: str = "bahdanau"
+    cell: Annotated[SerializeAsAny[Part], CELLS] = Field(default_factory=CELLS.make)
+    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    attention: Annotated[SerializeAsAny[Part], READERS] = Field(default_factory=READERS.make)
+    width: int = Field(256, ge=1)
+    encoder_layers: int = Field(1, ge=1)
+    bidirectional: bool = True
+    dropout: float = Field(0.2, ge=0, lt=1)
+    tied: Tied = "all"
+
+    def build(self, sizes: Sizes) -> Bahdanau:
+        return Bahdanau(self, sizes)
+
+
+class Bahdanau(nn.Module):
+    """s_i = f(s_{i−1}, y_{i−1}, c_i), c_i what s_{i−1} reads of the source (section 3.1).
+
+    The word is read off s_i, c_i and y_{i−1} through maxout; the paper's appendix writes s_{i−1} there.
+    """
+
+    source_attention = "attention"  # the tap that shows what is read of the source
+    state_path = "cell"  # the tap along which the past travels
+
+    def __init__(self, config: BahdanauConfig, sizes: Sizes) -> None:
+        super().__init__()
+        self.config = config
+        self.source_embedding, self.target_embedding, self.head = build_embeddings(
+            config.embedding, sizes.inputs, sizes.outputs, shared=sizes.shared, tied=config.tied, width=config.width
+        )
+        new_cell = config.cell.build  # type: ignore[attr-defined]
+        self.encoder = RecurrentEncoder(
+            new_cell,
+            self.source_embedding.width,
+            config.width,
+            config.encoder_layers,
+            bidirectional=config.bidirectional,
+            dropout=config.dropout,
+        )
+        embedded, memory = self.target_embedding.width, self.encoder.width
+        self.attention: Reader = config.attention.build(config.width, memory)  # type: ignore[attr-defined]
+        self.cell: Cell = new_cell(embedded + memory, config.width)
+        self.bridge = Bridge(memory, config.width, 1, self.cell.parts)
+        self.readout = Maxout(config.width + memory + embedded, self.head.width, config.dropout)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
+        """states_BTD for all target positions (teacher forcing)."""
+        return self.read(target_BT, self.start((source_BS, source_lengths_B)))
+
+    def start(self, source: tuple[Tensor, Tensor]) -> BahdanauState:
+        source_BS, source_lengths_B = source
+        states_BSC, finals = self.encoder(self.dropout(self.source_embedding(source_BS)), source_lengths_B)
+        mask = padding(source_lengths_B, source_BS.shape[1])
+        memory = self.attention.memory(self.dropout(states_BSC), mask)
+        return BahdanauState(memory, self.bridge(finals[-1][0])[0])
+
+    def step(self, tokens_RT: Tensor, state: BahdanauState) -> tuple[Tensor, BahdanauState]:
+        return self.head(self.read(tokens_RT, state)), state
+
+    def read(self, tokens_RT: Tensor, state: BahdanauState) -> Tensor:
+        """states_RTD for the given tokens; the state goes along."""
+        x_RTI = self.dropout(self.target_embedding(tokens_RT))
+        from_word, from_context = self.cell.input.weight.split((x_RTI.shape[-1], self.encoder.width), dim=1)
+        words_RTJ = nn.functional.linear(x_RTI, from_word, self.cell.input.bias)
+        states, contexts = [], []
+        for word_RJ in words_RTJ.unbind(1):
+            context_RC = self.attention(state.state[0][:, None], state.memory, state.position)[:, 0]
+            state.state = self.cell(word_RJ + nn.functional.linear(context_RC, from_context), state.state)
+            state.position += 1
+            states.append(state.state[0])
+            contexts.append(context_RC)
+        return self.readout(torch.stack(states, dim=1), torch.stack(contexts, dim=1), x_RTI)
+
+
+@dataclass(slots=True)
+class BahdanauState:
+    """The memory by sentence, the cell's state by row."""
+
+    memory: Memory
+    state: State
+    position: int = 0
+
+    def reorder(self, rows: Tensor) -> BahdanauState:
+        kept = sentences_kept(rows, len(self.state[0]), len(self.memory.k_BGSK))
+        memory = self.memory if kept is None else self.memory.select(kept)
+        return BahdanauState(memory, reorder_states([self.state], rows)[0], self.position)

@@ -1,0 +1,157 @@
+"""The convolutional sequence model: gated windows on both sides, attention between them (Gehring et al. 2017).
+
+Departures: where the paper normalises weights and scales residuals by √½, a LayerNorm stands before every
+convolution and a free residual path around it; keys and values both read the encoder's output plus the embeddings.
+Read it top to bottom: configuration, encoder, decoder, model, decoding state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, cast
+
+import torch
+from pydantic import Field, SerializeAsAny
+from torch import Tensor, nn
+
+from regard.attention import MECHANISMS
+from regard.attention.heads import CrossAttention, HeadShape, Memory, sentences_kept
+from regard.attention.masks import padding
+from regard.core.config import Part
+from regard.core.symbols import Sizes
+from regard.layers import EMBEDDINGS, POSITIONS
+from regard.layers.blocks import PreNorm
+from regard.layers.convolution import CausalConvolution, GatedConvolution
+from regard.layers.dropout import Dropout
+from regard.layers.embeddings import Tied, build_embeddings
+
+ABSOLUTE = POSITIONS.only("sinusoidal", "learned", "reversed-binary", "none")
+
+
+class ConvolutionConfig(Part):
+    """Stacks of gated convolutions; each decoder layer reads the source."""
+
+    kind: str = "convolution"
+    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    position: Annotated[SerializeAsAny[Part], ABSOLUTE] = Field(default_factory=ABSOLUTE.make)
+    attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
+    width: int = Field(128, ge=1)
+    encoder_layers: int = Field(4, ge=1)
+    decoder_layers: int = Field(4, ge=1)
+    kernel: int = Field(3, ge=1)  # how many neighbours a window holds
+    dropout: float = Field(0.1, ge=0, lt=1)
+    tied: Tied = "all"
+
+    def build(self, sizes: Sizes) -> Convolution:
+        return Convolution(self, sizes)
+
+    def cross_attention(self) -> CrossAttention:
+        mechanism = self.attention.build(self.width, self.width)  # type: ignore[attr-defined]
+        return CrossAttention(HeadShape(self.width, heads=1), mechanism)
+
+
+class Encoder(nn.Module):
+    """Convolutions over the embedded source; padding is set to 0 before each, like what lies beyond the ends."""
+
+    def __init__(self, config: ConvolutionConfig) -> None:
+        super().__init__()
+        layers = range(config.encoder_layers)
+        self.convolutions = nn.ModuleList(GatedConvolution(config.width, config.kernel) for _ in layers)
+        self.residuals = nn.ModuleList(PreNorm(config.width, config.dropout) for _ in layers)
+        self.norm = nn.LayerNorm(config.width)
+
+    def forward(self, x_BSD: Tensor, exists_BS1: Tensor) -> Tensor:
+        for convolution, residual in zip(self.convolutions, self.residuals, strict=True):
+            x_BSD = residual(x_BSD, lambda x, convolution=convolution: convolution(x * exists_BS1))
+        return self.norm(x_BSD)
+
+
+class DecoderLayer(nn.Module):
+    """A causal convolution, then attention over the source, each in a residual."""
+
+    def __init__(self, config: ConvolutionConfig) -> None:
+        super().__init__()
+        self.convolution = CausalConvolution(config.width, config.kernel)
+        self.cross = config.cross_attention()
+        self.convolution_residual = PreNorm(config.width, config.dropout)
+        self.cross_residual = PreNorm(config.width, config.dropout)
+
+    def forward(self, x_RTD: Tensor, memory: Memory, past_RCD: Tensor) -> tuple[Tensor, Tensor]:
+        kept: list[Tensor] = []
+
+        def convolve(x: Tensor) -> Tensor:
+            out, past = self.convolution.extend(x, past_RCD)
+            kept.append(past)
+            return out
+
+        x_RTD = self.convolution_residual(x_RTD, convolve)
+        return self.cross_residual(x_RTD, lambda x: self.cross(x, memory)), kept[0]
+
+
+class Convolution(nn.Module):
+    """Encoder–decoder: all positions of a layer at once, like the Transformer; neighbours only, unlike it."""
+
+    source_attention = "decoder.*.cross"  # the taps that show what is read of the source
+    state_path = "decoder.0"  # the tap along which the past travels
+
+    def __init__(self, config: ConvolutionConfig, sizes: Sizes) -> None:
+        super().__init__()
+        self.config = config
+        self.source_embedding, self.target_embedding, self.head = build_embeddings(
+            config.embedding, sizes.inputs, sizes.outputs, shared=sizes.shared, tied=config.tied, width=config.width
+        )
+        self.widen_source = nn.Linear(self.source_embedding.width, config.width)
+        self.widen_target = nn.Linear(self.target_embedding.width, config.width)
+        self.position: Any = config.position.build(config.width, 1)  # type: ignore[attr-defined]
+        self.encoder = Encoder(config)
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.norm = nn.LayerNorm(config.width)
+        self.narrow = nn.Linear(config.width, self.head.width)
+        self.dropout = Dropout(config.dropout)
+
+    @property
+    def longest(self) -> tuple[int, int]:
+        """How many positions a source and an answer may have; 0: as many as one likes."""
+        return self.position.capacity, self.position.capacity
+
+    def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
+        """states_BTD for all target positions in one parallel pass (teacher forcing)."""
+        return self.read(target_BT, self.start((source_BS, source_lengths_B)))
+
+    def start(self, source: tuple[Tensor, Tensor]) -> ConvolutionState:
+        source_BS, source_lengths_B = source
+        x_BSD = self.dropout(self.position.embed(self.widen_source(self.source_embedding(source_BS))))
+        positions_S = torch.arange(source_BS.shape[1], device=source_BS.device)
+        exists_BS1 = (positions_S < source_lengths_B[:, None]).unsqueeze(-1).to(x_BSD.dtype)
+        read_BSD = self.encoder(x_BSD, exists_BS1) + x_BSD
+        mask = padding(source_lengths_B, source_BS.shape[1])
+        layers = cast("list[DecoderLayer]", list(self.decoder))
+        memories = [layer.cross.memory(read_BSD, mask) for layer in layers]
+        rows, width = len(source_BS), self.config.width
+        return ConvolutionState(memories, [layer.convolution.no_past(rows, width, x_BSD) for layer in layers])
+
+    def step(self, tokens_RT: Tensor, state: ConvolutionState) -> tuple[Tensor, ConvolutionState]:
+        return self.head(self.read(tokens_RT, state)), state
+
+    def read(self, tokens_RT: Tensor, state: ConvolutionState) -> Tensor:
+        """states_RTD for the given tokens; the state goes along."""
+        x_RTD = self.widen_target(self.target_embedding(tokens_RT))
+        x_RTD = self.dropout(self.position.embed(x_RTD, state.position))
+        for number, layer in enumerate(self.decoder):
+            x_RTD, state.pasts[number] = layer(x_RTD, state.memories[number], state.pasts[number])
+        state.position += tokens_RT.shape[1]
+        return self.narrow(self.norm(x_RTD))
+
+
+@dataclass(slots=True)
+class ConvolutionState:
+    """Memories by sentence; the last inputs of every causal convolution by row."""
+
+    memories: list[Memory]
+    pasts: list[Tensor]
+    position: int = 0
+
+    def reorder(self, rows: Tensor) -> ConvolutionState:
+        kept = sentences_kept(rows, len(self.pasts[0]), len(self.memories[0].k_BGSK))
+        memories = self.memories if kept is None else [memory.select(kept) for memory in self.memories]
+        return ConvolutionState(memories, [past.index_select(0, rows) for past in self.pasts], self.position)

@@ -1,0 +1,107 @@
+"""The recurrent encoder–decoder with one vector for everything: the bottleneck that attention removed.
+
+Sutskever et al. 2014 hand the vector over once, at the start; Cho et al. 2014 show it to every step. Read it top
+to bottom: configuration, model, decoding state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field, SerializeAsAny
+from torch import Tensor, nn
+
+from regard.attention.heads import sentences_kept
+from regard.core.config import Part
+from regard.core.symbols import Sizes
+from regard.layers import CELLS, EMBEDDINGS
+from regard.layers.cells import State
+from regard.layers.dropout import Dropout
+from regard.layers.embeddings import Tied, build_embeddings
+from regard.layers.readout import Readout
+from regard.layers.recurrence import Bridge, RecurrentEncoder, RecurrentStack, reorder_states
+
+
+class FixedContextConfig(Part):
+    """A recurrent encoder, one vector c, a recurrent decoder."""
+
+    kind: str = "fixed-context"
+    cell: Annotated[SerializeAsAny[Part], CELLS] = Field(default_factory=CELLS.make)
+    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    width: int = Field(256, ge=1)
+    encoder_layers: int = Field(1, ge=1)
+    decoder_layers: int = Field(1, ge=1)
+    bidirectional: bool = True
+    context: Literal["start", "every-step"] = "every-step"  # when the decoder sees c
+    dropout: float = Field(0.2, ge=0, lt=1)
+    tied: Tied = "all"
+
+    def build(self, sizes: Sizes) -> FixedContext:
+        return FixedContext(self, sizes)
+
+
+class FixedContext(nn.Module):
+    """Everything that the decoder ever learns of the source is c = tanh(V h), h the encoder's last states."""
+
+    state_path = "decoder.cells.0"  # the tap along which the past travels
+
+    def __init__(self, config: FixedContextConfig, sizes: Sizes) -> None:
+        super().__init__()
+        self.config = config
+        self.source_embedding, self.target_embedding, self.head = build_embeddings(
+            config.embedding, sizes.inputs, sizes.outputs, shared=sizes.shared, tied=config.tied, width=config.width
+        )
+        new_cell = config.cell.build  # type: ignore[attr-defined]
+        self.encoder = RecurrentEncoder(
+            new_cell,
+            self.source_embedding.width,
+            config.width,
+            config.encoder_layers,
+            bidirectional=config.bidirectional,
+            dropout=config.dropout,
+        )
+        self.summary = nn.Linear(self.encoder.width, config.width)
+        embedded = self.target_embedding.width
+        shown = config.width if config.context == "every-step" else 0
+        self.decoder = RecurrentStack(new_cell, embedded + shown, config.width, config.decoder_layers, config.dropout)
+        self.bridge = Bridge(config.width, config.width, config.decoder_layers, self.decoder.parts)
+        self.readout = Readout(config.width + embedded + shown, self.head.width, config.dropout)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
+        """states_BTD for all target positions (teacher forcing)."""
+        return self.read(target_BT, self.start((source_BS, source_lengths_B)))
+
+    def start(self, source: tuple[Tensor, Tensor]) -> FixedContextState:
+        source_BS, source_lengths_B = source
+        _, finals = self.encoder(self.dropout(self.source_embedding(source_BS)), source_lengths_B)
+        context_BD = torch.tanh(self.summary(finals[-1][0]))
+        return FixedContextState(context_BD, self.bridge(context_BD))
+
+    def step(self, tokens_RT: Tensor, state: FixedContextState) -> tuple[Tensor, FixedContextState]:
+        return self.head(self.read(tokens_RT, state)), state
+
+    def read(self, tokens_RT: Tensor, state: FixedContextState) -> Tensor:
+        """states_RTD for the given tokens; the state goes along."""
+        seen_RTC = self.dropout(self.target_embedding(tokens_RT))
+        if self.config.context == "every-step":
+            rows, positions = tokens_RT.shape
+            context_RD = state.context_BD.repeat_interleave(rows // len(state.context_BD), dim=0)
+            seen_RTC = torch.cat((seen_RTC, context_RD[:, None].expand(-1, positions, -1)), dim=-1)
+        h_RTD, state.states = self.decoder(seen_RTC, state.states)
+        return self.readout(h_RTD, seen_RTC)
+
+
+@dataclass(slots=True)
+class FixedContextState:
+    """c by sentence, the decoder's states by row."""
+
+    context_BD: Tensor
+    states: list[State]
+
+    def reorder(self, rows: Tensor) -> FixedContextState:
+        kept = sentences_kept(rows, len(self.states[0][0]), len(self.context_BD))
+        context_BD = self.context_BD if kept is None else self.context_BD[kept]
+        return FixedContextState(context_BD, reorder_states(self.states, rows))

@@ -1,0 +1,125 @@
+"""Luong et al. 2015: attention at the current step, after the cells, global or local, with or without input feeding.
+
+Read it top to bottom: configuration, model, decoding state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field, SerializeAsAny
+from torch import Tensor, nn
+
+from regard.attention import READERS
+from regard.attention.heads import Memory, sentences_kept
+from regard.attention.masks import padding
+from regard.attention.readers import Reader
+from regard.core.config import Part
+from regard.core.symbols import Sizes
+from regard.layers import CELLS, EMBEDDINGS
+from regard.layers.cells import State
+from regard.layers.dropout import Dropout
+from regard.layers.embeddings import Tied, build_embeddings
+from regard.layers.readout import Readout
+from regard.layers.recurrence import Bridge, RecurrentEncoder, RecurrentStack, reorder_states
+
+LUONG_CELLS = CELLS.with_default("lstm")
+LUONG_READERS = READERS.with_default("general")
+
+
+class LuongConfig(Part):
+    """Recurrent stacks on both sides, and attention on top of the decoder's."""
+
+    kind: str = "luong"
+    cell: Annotated[SerializeAsAny[Part], LUONG_CELLS] = Field(default_factory=LUONG_CELLS.make)
+    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    attention: Annotated[SerializeAsAny[Part], LUONG_READERS] = Field(default_factory=LUONG_READERS.make)
+    width: int = Field(256, ge=1)
+    layers: int = Field(1, ge=1)
+    bidirectional: bool = False
+    feeding: Literal["input", "none"] = "input"  # the last attentional state is part of the next input, or not
+    dropout: float = Field(0.2, ge=0, lt=1)
+    tied: Tied = "all"
+
+    def build(self, sizes: Sizes) -> Luong:
+        return Luong(self, sizes)
+
+
+class Luong(nn.Module):
+    """h_t from the stack, c_t = what h_t reads, h̃_t = tanh(W_c [c_t; h_t]) (section 3, eq. 5)."""
+
+    source_attention = "attention"  # the tap that shows what is read of the source
+    state_path = "decoder.cells.0"  # the tap along which the past travels
+
+    def __init__(self, config: LuongConfig, sizes: Sizes) -> None:
+        super().__init__()
+        self.config = config
+        self.source_embedding, self.target_embedding, self.head = build_embeddings(
+            config.embedding, sizes.inputs, sizes.outputs, shared=sizes.shared, tied=config.tied, width=config.width
+        )
+        new_cell = config.cell.build  # type: ignore[attr-defined]
+        self.encoder = RecurrentEncoder(
+            new_cell,
+            self.source_embedding.width,
+            config.width,
+            config.layers,
+            bidirectional=config.bidirectional,
+            dropout=config.dropout,
+        )
+        memory, fed = self.encoder.width, self.head.width if config.feeding == "input" else 0
+        self.decoder = RecurrentStack(
+            new_cell, self.target_embedding.width + fed, config.width, config.layers, config.dropout
+        )
+        self.bridge = Bridge(memory, config.width, config.layers, self.decoder.parts)
+        self.attention: Reader = config.attention.build(config.width, memory)  # type: ignore[attr-defined]
+        self.readout = Readout(memory + config.width, self.head.width, config.dropout)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
+        """states_BTD for all target positions (teacher forcing)."""
+        return self.read(target_BT, self.start((source_BS, source_lengths_B)))
+
+    def start(self, source: tuple[Tensor, Tensor]) -> LuongState:
+        source_BS, source_lengths_B = source
+        states_BSC, finals = self.encoder(self.dropout(self.source_embedding(source_BS)), source_lengths_B)
+        memory = self.attention.memory(self.dropout(states_BSC), padding(source_lengths_B, source_BS.shape[1]))
+        nothing_BD = states_BSC.new_zeros(len(source_BS), self.head.width)
+        return LuongState(memory, self.bridge(finals[-1][0]), nothing_BD)
+
+    def step(self, tokens_RT: Tensor, state: LuongState) -> tuple[Tensor, LuongState]:
+        return self.head(self.read(tokens_RT, state)), state
+
+    def read(self, tokens_RT: Tensor, state: LuongState) -> Tensor:
+        """h̃_RTD for the given tokens; the state goes along. Only input feeding has to wait for its turn."""
+        x_RTI = self.dropout(self.target_embedding(tokens_RT))
+        if self.config.feeding == "none":
+            return self.attend(x_RTI, state)
+        attentional = []
+        for x_R1I in x_RTI.split(1, dim=1):
+            state.fed_RD = self.attend(torch.cat((x_R1I, state.fed_RD[:, None]), dim=-1), state)[:, 0]
+            attentional.append(state.fed_RD)
+        return torch.stack(attentional, dim=1)
+
+    def attend(self, x_RTI: Tensor, state: LuongState) -> Tensor:
+        h_RTD, state.states = self.decoder(x_RTI, state.states)
+        context_RTC = self.attention(h_RTD, state.memory, state.position)
+        state.position += x_RTI.shape[1]
+        return self.readout(context_RTC, h_RTD)
+
+
+@dataclass(slots=True)
+class LuongState:
+    """The memory by sentence; the stack's states and the last attentional state by row."""
+
+    memory: Memory
+    states: list[State]
+    fed_RD: Tensor
+    position: int = 0
+
+    def reorder(self, rows: Tensor) -> LuongState:
+        kept = sentences_kept(rows, len(self.fed_RD), len(self.memory.k_BGSK))
+        memory = self.memory if kept is None else self.memory.select(kept)
+        fed_RD = self.fed_RD.index_select(0, rows)
+        return LuongState(memory, reorder_states(self.states, rows), fed_RD, self.position)
