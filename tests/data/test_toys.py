@@ -52,3 +52,28 @@ def test_wanting_more_than_there_is_and_lengths_in_disorder_are_refused():
         Toy(symbols=2, minimum_length=1, maximum_length=2, train=5, validation=1, test=1).load(1, Ledger())
     with pytest.raises(RecipeError, match="minimum_length 5 is greater than maximum_length 4"):
         parse(Toy, {"minimum_length": 5, "maximum_length": 4})
+
+
+def test_recall_asks_for_what_followed_a_symbol_that_occurs_once():
+    corpus = Toy(problem="recall", symbols=31, minimum_length=3, maximum_length=12, train=301, validation=20,
+                 test=0).load(5, Ledger())
+    places = set()
+    for pair in corpus.splits["train"]:
+        *body, question = pair.source.split(" ")
+        assert body.count(question) == 1
+        place = body.index(question)
+        assert pair.target == body[place + 1]
+        places.add((place, len(body)))
+    assert len(places) > 40, "the question may lie anywhere"
+    for pair, gold in zip(corpus.splits["validation"], corpus.gold["validation"]):
+        (link,) = gold.sure
+        assert gold.source_words[link[0]] == pair.target
+    assert len({pair.source for pairs in corpus.splits.values() for pair in pairs}) == 321
+
+
+def test_recall_refuses_what_cannot_be_asked():
+    with pytest.raises(RecipeError, match="recall needs a minimum_length of 3"):
+        parse(Toy, {"problem": "recall", "minimum_length": 2})
+    with pytest.raises(DataError, match="recall found only 0 different questions with 1 symbols, but 30 are wanted"):
+        Toy(problem="recall", symbols=1, minimum_length=3, maximum_length=90, train=10, validation=10,
+            test=10).load(1, Ledger())

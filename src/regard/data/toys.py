@@ -1,4 +1,4 @@
-"""Toy problems, learned in seconds: copy, reverse or sort a sequence of symbols."""
+"""Toy problems, learned in seconds: copy, reverse or sort a sequence of symbols, or recall one of them."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from regard.data.corpus import Corpus, GoldAlignment, Pair
 from regard.data.ledger import Ledger
 
 Sequence = tuple[int, ...]
+MOST_ROUNDS = 1000  # of drawing what is still missing; with few symbols hardly any sequence has a question
 
 
 class Toy(Part):
     """Sequences of symbols (letters up to 26 of them, numbers beyond) and what the problem makes of them."""
 
     kind: str = "toy"
-    problem: Literal["copy", "reverse", "sort"] = "reverse"
+    problem: Literal["copy", "reverse", "sort", "recall"] = "reverse"
     symbols: int = Field(default=20, ge=1)
     minimum_length: int = Field(default=3, ge=1)
     maximum_length: int = Field(default=10, ge=1)
@@ -36,6 +37,8 @@ class Toy(Part):
             raise ValueError(
                 f"minimum_length {self.minimum_length} is greater than maximum_length {self.maximum_length}"
             )
+        if self.problem == "recall" and self.minimum_length < 3:
+            raise ValueError("recall needs a minimum_length of 3: a symbol, its follower, and the question")
         return self
 
     def load(self, seed: int, ledger: Ledger) -> Corpus:
@@ -58,8 +61,18 @@ class Toy(Part):
         ledger.check()
         return Corpus(splits, ledger, gold)
 
+    def _pose(self, drawn: Sequence) -> Sequence:
+        """The sequence as it is asked about; a recall ends in a question, an earlier symbol that occurs once."""
+        if self.problem != "recall":
+            return drawn
+        body, chance = drawn[:-1], drawn[-1]
+        single = [symbol for symbol, count in Counter(body[:-1]).items() if count == 1 and symbol != body[-1]]
+        return (*body, single[chance % len(single)]) if single else ()
+
     def _solve(self, source: Sequence) -> tuple[Sequence, list[int]]:
         """A sequence, and which of its positions stands at each position of the answer."""
+        if self.problem == "recall":
+            return source, [source.index(source[-1]) + 1]
         order = list(range(len(source)))
         if self.problem == "reverse":
             order.reverse()
@@ -81,12 +94,25 @@ class Toy(Part):
         if possible <= 4 * wanted:
             symbols = range(self.symbols)
             every = [row for length in lengths for row in itertools.product(symbols, repeat=length)]
-            return [every[index] for index in generator.permutation(possible)[:wanted]]
+            posed = dict.fromkeys(self._pose(every[index]) for index in generator.permutation(possible))
+            return self._enough([row for row in posed if row], wanted)
         found: dict[Sequence, None] = {}
-        while len(found) < wanted:
+        for _ in range(MOST_ROUNDS):
             for length in generator.integers(lengths[0], lengths[-1] + 1, size=wanted - len(found)):
-                found[tuple(generator.integers(self.symbols, size=length).tolist())] = None
-        return list(found)
+                posed_row = self._pose(tuple(generator.integers(self.symbols, size=length).tolist()))
+                if posed_row:
+                    found[posed_row] = None
+            if len(found) >= wanted:
+                break
+        return self._enough(list(found), wanted)
+
+    def _enough(self, found: list[Sequence], wanted: int) -> list[Sequence]:
+        if len(found) < wanted:
+            raise DataError(
+                f"{self.problem} found only {len(found):,} different questions with {self.symbols} symbols, but "
+                f"{wanted:,} are wanted for train, validation and test together; use more symbols or smaller splits"
+            )
+        return found[:wanted]
 
 
 def _names(symbols: int) -> list[str]:

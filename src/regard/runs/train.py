@@ -17,6 +17,7 @@ from regard.core.seams import Observer
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
 from regard.data.vocabularies import JOINT, SOURCE, TARGET, Vocabularies
+from regard.runs.borrowing import borrow_vectors
 from regard.runs.folder import RunFolder
 from regard.runs.journal import MetricsFile, TensorBoard
 from regard.runs.recipe import Recipe
@@ -84,6 +85,7 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
         if corpus.validation_was_set_aside:
             write_text(folder.validation, "".join(map(_as_json_line, corpus.splits["validation"])))
     model = build_model(recipe, task.sizes()).to(device)
+    borrow_vectors(recipe, model, vocabularies, folder.checkpoints, observers)
     return Loop(
         model, task, recipe.training, recipe.seed, folder.checkpoints, device, ranks=ranks, observers=observers
     )
@@ -94,7 +96,7 @@ def _as_json_line(pair: Pair) -> str:
 
 
 def load_corpus(recipe: Recipe) -> Corpus:
-    return recipe.data.load(recipe.seed, Ledger())  # type: ignore[attr-defined]
+    return recipe.data.load(recipe.data_seed or recipe.seed, Ledger())  # type: ignore[attr-defined]
 
 
 def build_task(recipe: Recipe, corpus: Corpus, vocabularies: Vocabularies) -> Any:

@@ -1,0 +1,133 @@
+"""A new model's borrowed embeddings get the vectors of the words that its tokenizers know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from torch import nn
+
+from regard.core.errors import DataError, RecipeError
+from regard.core.seams import Observer
+from regard.core.symbols import SPECIAL_SYMBOLS
+from regard.data.readers import find_file, missing_files
+from regard.data.tokenizers import Tokenizer
+from regard.data.vectors import read_vectors
+from regard.data.vocabularies import Vocabularies
+from regard.layers.embeddings import BorrowedConfig, BorrowedEmbedding
+from regard.runs.recipe import Recipe
+from regard.training import checkpoints
+
+_SHOWN = 20
+
+
+class Loan(NamedTuple):
+    """Embeddings of one vocabulary, and the file that has the vectors of its words."""
+
+    vocabulary: str
+    embeddings: list[BorrowedEmbedding]
+    words: list[str]  # what each id says
+    file: Path
+
+
+def borrow_vectors(
+    recipe: Recipe, model: nn.Module, vocabularies: Vocabularies, kept: Path, observers: Sequence[Observer] = ()
+) -> None:
+    """Fills the model's borrowed embeddings; where ``kept`` has a whole checkpoint, that has their weights already."""
+    config = getattr(recipe.model, "embedding", None)
+    if not isinstance(config, BorrowedConfig) or checkpoints.latest(kept)[0] is not None:
+        return
+    loans = _loans(config, model, vocabularies)
+    absent = [file for file in dict.fromkeys(loan.file for loan in loans) if not file.is_file()]
+    if absent:
+        raise missing_files(absent, "Check model.embedding.source and model.embedding.target")
+    missing = {loan.vocabulary: _fill(loan, config.width) for loan in loans}
+    if config.missing == "refuse" and any(missing.values()):
+        complaints = [_complaint(loan, missing[loan.vocabulary]) for loan in loans if missing[loan.vocabulary]]
+        raise DataError(
+            "\n".join(complaints)
+            + '\nTake a larger file, or set model.embedding.missing="random" to leave their vectors random'
+        )
+    for observer in observers:
+        for loan in loans:
+            observer.said(_note(loan, missing[loan.vocabulary]))
+
+
+# -- which file for whom ----------------------------------------------------------------------------------------
+
+
+def _loans(config: BorrowedConfig, model: nn.Module, vocabularies: Vocabularies) -> list[Loan]:
+    """One for each vocabulary, so that a file which serves both sides is read once."""
+    files = _files(config, joint=vocabularies.joint)
+    embeddings = {side: getattr(model, f"{side}_embedding", None) for side in files}
+    borrowed = {side: found for side, found in embeddings.items() if isinstance(found, BorrowedEmbedding)}
+    nameless = [side for side in borrowed if not files[side]]
+    if nameless:
+        sides = nameless[-1:] if vocabularies.joint else nameless
+        raise RecipeError(
+            "model.embedding is 'borrowed', but no file of word vectors is named; set "
+            + " and ".join(f"model.embedding.{side}=path/to/vectors" for side in sides)
+        )
+    paths = {side: find_file(Path(files[side]).expanduser()) for side in borrowed}
+    if vocabularies.joint and borrowed:
+        words = surface_words(vocabularies.target)
+        return [Loan("joint", list(borrowed.values()), words, next(iter(paths.values())))]
+    return [
+        Loan(side, [found], surface_words(getattr(vocabularies, side)), paths[side])
+        for side, found in borrowed.items()
+    ]
+
+
+def _files(config: BorrowedConfig, *, joint: bool) -> dict[str, str]:
+    """The file of each side; a joint vocabulary has one."""
+    if not joint:
+        return {"source": config.source, "target": config.target}
+    if config.source and config.target and config.source != config.target:
+        raise RecipeError(
+            "both sides have one vocabulary (tokenizer.joint = true), so one file of word vectors serves both, but "
+            f"model.embedding.source is {config.source!r} and model.embedding.target is {config.target!r}; leave "
+            "one of them out, or set tokenizer.joint=false"
+        )
+    return dict.fromkeys(("source", "target"), config.target or config.source)
+
+
+# -- the loan itself --------------------------------------------------------------------------------------------
+
+
+def _fill(loan: Loan, width: int) -> list[str]:
+    """Copies the vectors of all words that have one, as written or in lower case; returns the words without."""
+    wanted = {form for word in loan.words if word for form in (word, word.lower())}
+    vectors = read_vectors(loan.file, width, wanted)
+    spellings = [word if word in vectors else word.lower() for word in loan.words]
+    for embedding in loan.embeddings:
+        embedding.borrow(spellings, vectors)
+    return [word for word in _countable(loan.words) if word not in vectors and word.lower() not in vectors]
+
+
+def surface_words(tokenizer: Tokenizer) -> list[str]:
+    """What each id says, without the spaces around it: nothing for a space and for most special symbols."""
+    return [text.strip() for text in tokenizer.decode_batch([id] for id in range(tokenizer.size))]
+
+
+def _countable(words: Sequence[str]) -> list[str]:
+    """Each word once; the special symbols are none (<unk> may still find a vector), nor is a space."""
+    return [word for word in dict.fromkeys(words[len(SPECIAL_SYMBOLS) :]) if word]
+
+
+def _complaint(loan: Loan, missing: Sequence[str]) -> str:
+    known = len(_countable(loan.words))
+    shown = ", ".join(map(repr, missing[:_SHOWN])) + ("…" if len(missing) > _SHOWN else "")
+    return (
+        f"{loan.file} has no vector for {len(missing):,} of the {known:,} words of the {loan.vocabulary} "
+        f"vocabulary: {shown}"
+    )
+
+
+def _note(loan: Loan, missing: Sequence[str]) -> str:
+    known = len(_countable(loan.words))
+    rest = f"; {len(missing):,} stay random" if missing else ""
+    return (
+        f"{known - len(missing):,} of the {known:,} words of the {loan.vocabulary} vocabulary have their vector from "
+        f"{loan.file}{rest}"
+    )
