@@ -75,7 +75,7 @@ def test_a_beam_of_one_is_greedy_choice(seed: int, alpha: float, keys: list[int]
     pairs=some.lists(some.tuples(some.integers(0, 500), some.integers(1, 12)), min_size=1, max_size=9),
     size=some.integers(1, 6),
     alpha=some.floats(0, 3),
-    stop=some.sampled_from(["exact", "full"]),
+    stop=some.sampled_from(["exact", "likely", "full"]),
 )
 def test_batched_equals_alone(
     seed: int, pairs: list[tuple[int, int]], size: int, alpha: float, stop: str
@@ -124,6 +124,19 @@ def test_stopping_at_a_full_pool_can_miss_what_the_exact_rule_finds() -> None:
     chain = Chain({SOS: {EOS: 0.52, 3: 0.48}, 3: {4: 1.0}, 4: {5: 1.0}, 5: {EOS: 1.0}}, words=6)
     assert beam.search(chain, sentences([0], 9), Beam(size=1, stop="full"))[0][0].tokens == ()
     assert beam.search(chain, sentences([0], 9), Beam(size=1, stop="exact"))[0][0].tokens == (3, 4, 5)
+
+
+def test_the_likely_rule_stops_where_ending_next_would_not_help() -> None:
+    # After "end" (0.52) a beam of two holds "3" (0.48): ending next it would score ln 0.48 / lp(2) > ln 0.52, so it
+    # goes on. At "3 4" the chance has sunk to 0.048 and no ending at the third token can win, but a later one could.
+    chain = Chain({SOS: {EOS: 0.52, 3: 0.48}, 3: {4: 0.1, EOS: 0.01, 5: 0.89}, 4: {EOS: 1.0}, 5: {EOS: 1.0}}, words=6)
+    assert beam.search(chain, sentences([0], 9), Beam(size=2, stop="likely"))[0][0].tokens == (3, 5)
+    low = Chain({SOS: {EOS: 0.6, 3: 0.4}, 3: {4: 1.0}, 4: {5: 1.0}, 5: {EOS: 1.0}}, words=6)
+    # ln 0.4 / lp(2) = -0.785 < ln 0.6 = -0.511 ends the likely search; ln 0.4 / lp(4) = -0.611 < -0.511 loses anyway,
+    # with α = 2 the longer answer wins: -0.407, and only the exact rule waits for it.
+    assert beam.search(low, sentences([0], 9), Beam(size=2, stop="likely"))[0][0].tokens == ()
+    assert beam.search(low, sentences([0], 9), Beam(size=2, length_penalty=2.0, stop="likely"))[0][0].tokens == ()
+    assert beam.search(low, sentences([0], 9), Beam(size=2, length_penalty=2.0))[0][0].tokens == (3, 4, 5)
 
 
 def test_equal_scores_go_to_the_lower_token_and_the_earlier_prefix() -> None:

@@ -38,7 +38,7 @@ def test_rows_of_a_sentence() -> None:
         (Beam, {"size": 2, "n_best": 3}, "n_best is 3, but a beam of size 2 .* set size to 3 or more"),
         (Beam, {"length_penalty": -0.1}, "length_penalty: .* greater than or equal to 0, found -0.1"),
         (Beam, {"length_penalty": float("nan")}, "length_penalty: .*found nan"),
-        (Beam, {"stop": "early"}, "stop: Input should be 'exact' or 'full', found 'early'"),
+        (Beam, {"stop": "early"}, "stop: Input should be 'exact', 'likely' or 'full', found 'early'"),
         (Beam, {"beam_size": 3}, r"beam_size: unknown key \(did you mean 'size'"),
         (Greedy, {"max_length": -1}, "max_length: Input should be greater than or equal to 0, found -1"),
         (Sampling, {"temperature": 0.0}, 'found 0.0, expected 0.001 to 1000; .* kind = "greedy"'),

@@ -11,7 +11,7 @@ from regard.core.seams import Decodable, Hypothesis
 from regard.decoding.options import Beam
 from regard.decoding.pool import Pool, hypotheses
 from regard.decoding.sentences import STANDARD, Sentences, Symbols
-from regard.decoding.top import IMPOSSIBLE, next_log_probabilities, top_tokens
+from regard.decoding.top import IMPOSSIBLE, next_log_probabilities, refuse_nothing, top_tokens
 from regard.decoding.trace import Trace
 from regard.decoding.tree import ROOT, Tree
 
@@ -95,6 +95,7 @@ class _Contest:
         size, (sentences, width) = self.options.size, self.total_BN.shape
         # Of one prefix no more than its best ``size`` and its ending can matter.
         gain_RK, token_RK = top_tokens(scores_RW, size + 1)
+        refuse_nothing(gain_RK[:, 0])
         count = gain_RK.shape[1]
         total_BC = (self.total_BN.reshape(-1, 1) + gain_RK).view(sentences, width * count)
         # Two stable sorts, by token, then by log-probability: equals stay in the order of their tokens.
@@ -110,20 +111,23 @@ class _Contest:
         if at_limit_B.any():
             total_BN, node_BN = self.total_BN[at_limit_B], self.node_BN[at_limit_B]
             self.cut_off.add(self.running_B[at_limit_B], total_BN, penalty, node_BN)
-        keep_B = ~(at_limit_B | self._settled())
+        keep_B = ~(at_limit_B | self._settled(position))
         self.running_B, self.total_BN = self.running_B[keep_B], self.total_BN[keep_B]
         self.node_BN = self.node_BN[keep_B]
         return keep_B
 
-    def _settled(self) -> Tensor:
+    def _settled(self, position: int) -> Tensor:
         """Whether nothing that can still happen would change a sentence's answer.
 
         A log-probability never rises and the penalty grows with length, so the most that a living prefix
-        can still score is what it has now, divided by the penalty of the longest answer that is allowed.
+        can still score is what it has now, divided by the penalty of the longest answer that is allowed. It is
+        likely to score no more than if it ended at once.
         """
         score_BN = self.finished.score_AN[self.running_B]
-        attainable_B = self.total_BN[:, 0] / self.longest_penalty_A[self.running_B]
-        settled_B = attainable_B <= score_BN[:, self.options.n_best - 1]
+        penalty_B: Tensor | float = self.longest_penalty_A[self.running_B]
+        if self.options.stop == "likely":
+            penalty_B = length_penalty(position + 1, self.options.length_penalty)
+        settled_B = self.total_BN[:, 0] / penalty_B <= score_BN[:, self.options.n_best - 1]
         if self.options.stop == "full":
             settled_B |= score_BN[:, -1] > IMPOSSIBLE
         return settled_B

@@ -51,16 +51,16 @@ class Beam(Strategy):
     """The most probable prefixes at every step, ``size`` of them for a sentence.
 
     ``length_penalty`` is the α of Wu et al. (2016), equation 14; 0 ranks by plain log-probability. A sentence
-    is done when no living prefix can still reach the best ``n_best`` finished ones (``stop = "exact"``), or
-    already when ``size`` of them have finished (``stop = "full"``, as most toolkits do: fewer steps, and a
-    longer answer that would have won is now and then missed).
+    is done when no living prefix can still reach the best ``n_best`` finished ones, however long it grows (``stop =
+    "exact"``), or already when none would reach them by ending at the next step (``"likely"``), or when ``size`` of
+    them have finished (``"full"``): fewer steps, and a longer answer that would have won is now and then missed.
     """
 
     kind: str = "beam"
     size: int = Field(default=5, ge=1)
     length_penalty: float = Field(default=1.0, ge=0.0, le=10.0)
     n_best: int = Field(default=1, ge=1)
-    stop: Literal["exact", "full"] = "exact"
+    stop: Literal["exact", "likely", "full"] = "exact"
 
     @model_validator(mode="after")
     def _enough_beams(self) -> Beam:

@@ -21,12 +21,16 @@ def next_log_probabilities(logits_BTW: Tensor, symbols: Symbols) -> Tensor:
     scores_RW = torch.log_softmax(logits_BTW[:, -1].float(), dim=-1)
     # In place: log_softmax has just made this tensor, and the model's logits are left as they are.
     scores_RW[:, list(symbols.forbidden)] = IMPOSSIBLE
-    if not (scores_RW.amax(dim=1) > IMPOSSIBLE).all():
+    return scores_RW
+
+
+def refuse_nothing(best_R: Tensor) -> None:
+    """The best score of each row must be that of a token that can be chosen."""
+    if not (best_R > IMPOSSIBLE).all():
         raise RegardError(
             "the model leaves no token to choose: its scores are not numbers, or -inf for all allowed ones; "
             "the weights may be damaged, or training may have diverged: take an earlier checkpoint"
         )
-    return scores_RW
 
 
 def top_tokens(scores_RW: Tensor, count: int) -> tuple[Tensor, Tensor]:

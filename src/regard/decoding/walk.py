@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.core.seams import Decodable, Hypothesis
 from regard.decoding.sentences import Sentences, Symbols
-from regard.decoding.top import next_log_probabilities
+from regard.decoding.top import next_log_probabilities, refuse_nothing
 from regard.decoding.tree import ROOT, Tree
 
 
@@ -32,6 +32,7 @@ def walk(
     for position in range(1, max(sentences.limits, default=0) + 1):
         logits_BTW, state = model.step(tokens_RT, state)
         scores_RW = next_log_probabilities(logits_BTW, symbols)
+        refuse_nothing(scores_RW.amax(dim=1))
         tokens_BN = choose(scores_RW, position, running_B)
         gains_BN = scores_RW.gather(1, tokens_BN.view(len(scores_RW), -1)).view_as(tokens_BN)
         ended_BN = ways.go_on(running_B, tokens_BN, gains_BN, symbols.end, tree)
