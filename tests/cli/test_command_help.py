@@ -14,7 +14,7 @@ from regard import __version__
 from regard.core.config import parse
 from regard.runs.recipe import Recipe, recipes
 
-VERBS = ("demo", "train", "evaluate", "predict", "recipes", "recipes list", "recipes show")
+VERBS = ("demo", "train", "evaluate", "predict", "compare", "recipes", "recipes list", "recipes show")
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -30,7 +30,7 @@ def test_every_verb_shows_examples(verb: str, option: str) -> None:
 
 def test_the_first_page_names_every_verb_and_where_to_start() -> None:
     found = regard("--help").out
-    for word in ("demo", "train", "evaluate", "predict", "recipes", "Start with: regard demo"):
+    for word in ("demo", "train", "evaluate", "predict", "compare", "recipes", "Start with: regard demo"):
         assert word in found
     assert "<bool>" not in regard("predict", "--help").out.replace("Show this message", "").partition("--help")[0]
 

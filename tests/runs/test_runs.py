@@ -13,10 +13,10 @@ import torch
 import regard
 from regard.core.errors import DataError, RegardError, RunError
 from regard.decoding.options import Beam, Greedy
-from regard.runs.compare import significance
 from regard.runs.evaluate import evaluate
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
+from regard.runs.significance import significance
 from regard.runs.train import Trained
 from regard.training import checkpoints
 

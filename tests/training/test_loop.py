@@ -124,6 +124,28 @@ def test_bfloat16_and_float32_begin_alike(tmp_path: Path) -> None:
     assert narrow.gradients(batch, weight) == pytest.approx(wide.gradients(batch, weight), rel=0.05)
 
 
+@pytest.mark.parametrize("kind", ["fixed-context", "bahdanau", "luong", "convolution"])
+def test_every_family_trains_in_bfloat16(kind: str, tmp_path: Path) -> None:
+    settings = [f"model.kind={kind}", "model.width=16", "training.precision=bfloat16"]
+    assert math.isfinite(regard.train(TREE, tmp_path / "run", settings).validation_loss)
+
+
+SHALLOW = ("model.encoder_layers=1", "model.decoder_layers=1", "training.validate_every=2")  # compiling takes long
+
+
+def test_a_compiled_model_learns_the_same(tmp_path: Path) -> None:
+    """Without dropout, whose random numbers are drawn elsewhere in a compiled model."""
+    settings = ["training.steps=2", *SHALLOW, "model.dropout=0.0"]
+    plain = regard.train(TREE, tmp_path / "plain", settings)
+    compiled = regard.train(TREE, tmp_path / "compiled", [*settings, "training.compile=true"])
+    assert compiled.validation_loss == pytest.approx(plain.validation_loss, rel=1e-4)
+
+
+def test_a_compiled_model_may_drop_out(tmp_path: Path) -> None:
+    settings = ["training.steps=2", *SHALLOW, "model.dropout=0.3", "training.compile=true"]
+    assert math.isfinite(regard.train(TREE, tmp_path / "run", settings).validation_loss)
+
+
 def test_recomputing_activations_changes_nothing(tmp_path: Path) -> None:
     kept, _ = make_loop(tmp_path / "kept", "model.dropout=0.2")
     again, _ = make_loop(tmp_path / "again", "model.dropout=0.2", "training.recompute=true")
@@ -319,7 +341,8 @@ def test_metrics_hold_every_figure_of_every_step(tmp_path: Path) -> None:
         "step", "split", "loss", "gradient_norm", "learning_rate", "tokens", "seconds", "epoch",
     }  # fmt: skip
     assert step["learning_rate"] == pytest.approx(5e-3)
-    assert set(lines[-1]) == {"step", "split", "loss", "token_accuracy"}
+    assert set(lines[-1]) == {"step", "split", "loss", "token_accuracy", "seconds"}
+    assert lines[-1]["seconds"] == pytest.approx(trained.seconds)
     assert lines[-1]["loss"] == trained.validation_loss
     assert 0 <= lines[-1]["token_accuracy"] <= 1
 

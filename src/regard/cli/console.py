@@ -136,7 +136,7 @@ class TrainingBar(Silent):
 
     def validated(self, step: int, figures: Mapping[str, float]) -> None:
         self.bar.update(self.task, validation=f"{figures['loss']:.3f}")
-        others = {name.replace("_", " "): value for name, value in figures.items() if name != "loss"}
+        others = {name.replace("_", " "): value for name, value in figures.items() if name not in ("loss", "seconds")}
         rest = "".join(f"  {name} {value:.3f}" for name, value in others.items())
         say(f"step {step}: validation loss [bold]{figures['loss']:.4f}[/bold]{rest}", to=notes)
 

@@ -39,9 +39,9 @@ def evaluate(
     if (source is None) != (reference is None):
         raise OptionError("--source and --reference belong together; give both or none")
     refuse_missing(path for path in (source, reference) if path is not None)
-    from regard.runs.compare import significance
     from regard.runs.evaluate import evaluate as score
     from regard.runs.load import load
+    from regard.runs.significance import significance
 
     loaded = load(run)
     options = choose(loaded.recipe.decoding, beam=beam, greedy=greedy)

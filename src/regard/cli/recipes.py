@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.console import JSON_OPTION, console, plain, say, write_json
+from regard.cli.console import JSON_OPTION, console, notes, plain, say, write_json
 from regard.core.config import nearest
 from regard.core.errors import RecipeError
 
@@ -26,10 +26,13 @@ Examples:
 app = typer.Typer(help=HELP, short_help="The shipped recipes: list them, show one.", no_args_is_help=True)
 
 
+FOLDER = Path(str(resources.files("regard"))) / "recipes"
+SETS = FOLDER / "sets.toml"
+
+
 def _shipped() -> dict[str, Path]:
     """By name; found without importing what recipes are parsed with, so that the list appears at once."""
-    folder = Path(str(resources.files("regard"))) / "recipes"
-    return {path.stem: path for path in sorted(folder.rglob("*.toml"))}
+    return {path.stem: path for path in sorted(FOLDER.rglob("*.toml")) if path != SETS}
 
 
 @app.command("list")
@@ -42,14 +45,17 @@ def list_recipes(as_json: bool = JSON_OPTION) -> None:
     """
     found = {name: tomllib.loads(path.read_text(encoding="utf-8")) for name, path in _shipped().items()}
     described = {name: str(tree.get("description", "")) for name, tree in found.items()}
+    sets = tomllib.loads(SETS.read_text(encoding="utf-8"))
     if as_json:
-        write_json({"recipes": described})
+        write_json({"recipes": described, "sets": sets})
         return
     column = max(map(len, described)) + 2
     room = console.width if console.is_terminal else sys.maxsize
     for name, description in described.items():
         line = textwrap.fill(f"{name:<{column}}{description}", room, subsequent_indent=" " * column)
         say(f"[bold]{name}[/bold]{plain(line.removeprefix(name))}")
+    for name, members in sets.items():
+        say(f"[dim]regard compare {name}: {', '.join(members)}[/dim]", to=notes)
 
 
 @app.command("show")

@@ -6,16 +6,21 @@ import math
 import os
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from regard.cli.console import JSON_OPTION, TrainingBar, notes, plain, say, write_json
+
+if TYPE_CHECKING:
+    from regard.runs.recipe import Recipe
 
 EXAMPLES = """\b
 Examples:
   regard train small-world --out runs/first
   regard train reverse --out runs/reverse --set training.steps=300
   regard train multi30k --out runs/de --set data.folder=path/to/multi30k
+  regard train bahdanau --out runs/bahdanau --budget 5m
   regard train runs/first/recipe.toml --out runs/first --resume
 """
 
@@ -29,15 +34,22 @@ def train(
     resume: bool = typer.Option(
         False, "--resume", metavar="", help="Go on from the newest whole checkpoint in the folder."
     ),
+    budget: str = typer.Option(
+        "", "--budget", metavar="TIME", help="90s, 10m or 1h, turned into steps by a short measurement; or 2000steps."
+    ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Train a model; Ctrl-C saves a checkpoint first."""
+    from regard.runs.recipe import Recipe
     from regard.runs.train import train as run_training
     from regard.training.loop import Interrupted
 
+    chosen = Recipe.read(recipe, settings)
+    if budget:
+        chosen = within_budget(chosen, budget, out, resume=resume)
     try:
         with TrainingBar(out) as bar:
-            trained = run_training(recipe, out, settings, resume=resume, observers=[bar])
+            trained = run_training(chosen, out, resume=resume, observers=[bar])
     except Interrupted as stop:
         again = plain(f"regard train {out}/recipe.toml --out {out} --resume")
         say(f"stopped and saved after step {stop.step}; go on with:\n{again}", to=notes)
@@ -56,6 +68,25 @@ def train(
         + (f", validation loss {loss:.4f}" if math.isfinite(loss) else ", without validation")
     )
     say(plain(f"next: regard evaluate {out}\n      regard predict {out} \"a sentence\""), style="dim")
+
+
+def within_budget(recipe: Recipe, budget: str, out: Path, *, resume: bool) -> Recipe:
+    """The recipe with as many steps as the budget allows; a run that goes on keeps the steps it was given."""
+    from regard.core.config import read_toml
+    from regard.runs.budget import Budget, measure_pace, with_steps
+    from regard.runs.folder import RunFolder
+
+    given = Budget.parse(budget)
+    held = RunFolder(out).recipe
+    if resume and held.exists():
+        return with_steps(recipe, int(read_toml(held)["training"]["steps"]))
+    if given.steps:
+        return with_steps(recipe, given.steps)
+    RunFolder(out).refuse_other(recipe.to_toml(), resume=resume)  # before the measurement, not after it
+    pace = measure_pace(recipe)
+    steps = pace.steps_in(given.seconds)
+    say(f"a step takes {pace.seconds_per_step:.2f} s: {steps:,} steps in {plain(budget)}", to=notes)
+    return with_steps(recipe, steps)
 
 
 train.__doc__ = f"{train.__doc__}\n\n{EXAMPLES}"

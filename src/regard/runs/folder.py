@@ -97,11 +97,13 @@ class RunFolder:
             )
 
 
-def differences(held: Mapping[str, Any], given: Mapping[str, Any]) -> list[str]:
+def differences(
+    held: Mapping[str, Any], given: Mapping[str, Any], here: str = "in the folder", there: str = "given"
+) -> list[str]:
     """The settings that differ, by path, as they stand in the folder and as they were given."""
     ours, theirs = dict(_by_path(held)), dict(_by_path(given))
     return [
-        f"{path} = {ours.get(path, 'nothing')} in the folder, {theirs.get(path, 'nothing')} given"
+        f"{path} = {ours.get(path, 'nothing')} {here}, {theirs.get(path, 'nothing')} {there}"
         for path in {**ours, **theirs}
         if ours.get(path) != theirs.get(path)
     ]

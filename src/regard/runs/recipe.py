@@ -17,6 +17,8 @@ from regard.models import MODELS
 from regard.tasks import TASKS
 from regard.training.loop import TrainingConfig
 
+SETS = "sets.toml"
+
 
 class Recipe(Config):
     """Everything that a run depends on; what is not said here has a default, written out in the run folder."""
@@ -24,6 +26,7 @@ class Recipe(Config):
     name: str = ""
     description: str = ""
     seed: int = Field(1, ge=0)
+    data_seed: int = Field(0, ge=0)  # which sentences are drawn or set aside; 0: as ``seed``
     device: str = "auto"
     data: Annotated[SerializeAsAny[Part], DATA] = Field(default_factory=DATA.make)
     tokenizer: Annotated[SerializeAsAny[Part], TOKENIZERS] = Field(default_factory=TOKENIZERS.make)
@@ -59,7 +62,12 @@ def shipped_folder() -> Path:
 
 def recipes() -> dict[str, Path]:
     """The shipped recipes by name."""
-    return {path.stem: path for path in sorted(shipped_folder().rglob("*.toml"))}
+    return {path.stem: path for path in sorted(shipped_folder().rglob("*.toml")) if path.name != SETS}
+
+
+def recipe_sets() -> dict[str, tuple[str, ...]]:
+    """Shipped sets of recipes that are meant to be compared, by name, in the order of their story."""
+    return {name: tuple(members) for name, members in read_toml(shipped_folder() / SETS).items()}
 
 
 def find(recipe: str | Path) -> Path:

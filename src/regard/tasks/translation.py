@@ -192,15 +192,20 @@ class Translation:
         progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Text scores, token accuracy and, where gold is known, alignment by the head that validation data chose."""
-        pairs, gold = self.corpus.splits[split], self.corpus.gold
+        pairs = self.corpus.splits[split]
         scores = self.score_pairs(model, pairs, options, device, progress)
-        if hasattr(model, "source_attention") and "validation" in gold and split in gold:
-            if self.alignment_head is None:
-                chosen_on = self.corpus.splits["validation"]
-                self.alignment_head = best_head(self, model, chosen_on, gold["validation"], device)
-            scores["alignment_error_rate"] = error_rate(self, model, self.alignment_head, pairs, gold[split], device)
-            scores["alignment_head"] = list(self.alignment_head)
-        return scores
+        return {**scores, **self.alignment_scores(model, split, device)}
+
+    def alignment_scores(self, model: nn.Module, split: str, device: torch.device) -> dict[str, Any]:
+        """The alignment error rate of the head that validation data chose; nothing without attention or gold."""
+        pairs, gold = self.corpus.splits[split], self.corpus.gold
+        if not hasattr(model, "source_attention") or "validation" not in gold or split not in gold:
+            return {}
+        if self.alignment_head is None:
+            chosen_on = self.corpus.splits["validation"]
+            self.alignment_head = best_head(self, model, chosen_on, gold["validation"], device)
+        rate = error_rate(self, model, self.alignment_head, pairs, gold[split], device)
+        return {"alignment_error_rate": rate, "alignment_head": list(self.alignment_head)}
 
     def score_pairs(
         self,
@@ -212,8 +217,13 @@ class Translation:
     ) -> dict[str, Any]:
         """Predictions against references as they stand, and the references under teacher forcing."""
         answers = self.predict(model, [pair.source for pair in pairs], options, device, progress)
-        hypotheses = [found[0].text for found in answers]
-        scores = text_scores(hypotheses, [pair.target for pair in pairs], self.config.bleu_tokenize)
+        return self.score_answers(model, pairs, [found[0].text for found in answers], options, device)
+
+    def score_answers(
+        self, model: nn.Module, pairs: Sequence[Pair], answers: Sequence[str], options: Strategy, device: torch.device
+    ) -> dict[str, Any]:
+        """The same for answers that were already found with these options."""
+        scores = text_scores(answers, [pair.target for pair in pairs], self.config.bleu_tokenize)
         forced = teacher_forced(self, model, self.encode_pairs(pairs), device)
         return {**scores, **forced, "decoding": options.model_dump()}
 

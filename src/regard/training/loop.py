@@ -228,7 +228,7 @@ class Loop:
                 self.save_to(self.folder / "best")
         else:
             progress.waited += 1
-        self.tell("validated", progress.step, figures)
+        self.tell("validated", progress.step, {**figures, "seconds": progress.seconds})
         if self.config.patience and progress.waited >= self.config.patience:
             progress.stopped_early = True
             self.tell(

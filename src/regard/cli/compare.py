@@ -1,0 +1,91 @@
+"""``regard compare``: recipes trained under one roof, with one score and one report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from regard.cli.console import JSON_OPTION, TrainingBar, counting, notes, plain, say, write_json
+from regard.core.errors import OptionError
+
+EXAMPLES = """\b
+Examples:
+  regard compare lineage --out runs/lineage --budget 3m
+  regard compare bahdanau transformer-2017 --out runs/two --budget 500steps --seeds 1,2
+  regard compare lineage --out runs/de-en --budget 6m --set data.kind=pairs
+      --set data.folder=path/to/multi30k --set data.source=de --set data.target=en
+"""
+
+
+def compare(
+    recipes: list[str] = typer.Argument(help="Shipped recipes, files, or a shipped set such as lineage."),
+    out: Path = typer.Option(..., "--out", metavar="FOLDER", help="Where runs and report go."),
+    budget: str = typer.Option(
+        "", "--budget", metavar="TIME", help="For each training: 90s, 10m, 1h, or 2000steps; else as the recipes say."
+    ),
+    seeds: str = typer.Option("1", "--seeds", metavar="N,…", help="One or several; the data stays the same."),
+    settings: list[str] = typer.Option(
+        [], "--set", metavar="A.B=C", help="Override a value in every recipe; as often as you like."
+    ),
+    cost_seconds: float = typer.Option(
+        20.0, "--cost-seconds", metavar="S", min=0.1, help="How long the report may time single layers."
+    ),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Train recipes on the same data with the same budget and report them side by side.
+
+    Interrupted, the same command goes on where it stopped.
+    """
+    from regard.inspection.comparison import report_of, write_report
+    from regard.runs.budget import Budget
+    from regard.runs.comparison import Comparison, score_entry, train_entry
+    from regard.training.loop import Interrupted
+
+    given = Budget.parse(budget) if budget else Budget()
+    comparison = Comparison.of(recipes, out, given, numbers(seeds), settings)
+    entries = comparison.decide(lambda text: say(plain(text), to=notes))
+    results = []
+    try:
+        for place, entry in enumerate(entries, start=1):
+            say(f"[bold]{place}/{len(entries)}  {plain(entry.name)}[/bold], seed {entry.seed}, "
+                f"{entry.recipe.training.steps:,} steps", to=notes)  # fmt: skip
+            with TrainingBar(entry.folder) as bar:
+                trained = train_entry(entry, [bar])
+            with counting("translating") as progress:
+                results.append(score_entry(entry, trained, progress))
+    except (Interrupted, KeyboardInterrupt):
+        say("stopped; the same command goes on from here", to=notes)
+        raise typer.Exit(130) from None
+    report = report_of(comparison, results, cost_seconds)
+    written = write_report(report, out)
+    if as_json:
+        write_json({**report.as_dict(), "page": str(written)})
+        return
+    show(report)
+    say(plain(f"report: {written}"))
+
+
+def numbers(text: str) -> list[int]:
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        raise OptionError(f"--seeds takes whole numbers separated by commas, as 1,2,3; found {text!r}") from None
+    if len(set(found)) != len(found) or min(found) < 1:
+        raise OptionError(f"--seeds takes different numbers from 1 on; found {text!r}")
+    return found
+
+
+def show(report: Any) -> None:
+    """The table in columns of its own, because one with intervals is wider than most terminals and must not be cut."""
+    from regard.inspection.comparison_page import COLUMNS, cells
+
+    lines = [list(COLUMNS), *(cells(row) for row in report.rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for number, (name, *figures) in enumerate(lines):
+        rest = "  ".join(figure.rjust(width) for figure, width in zip(figures, widths[1:], strict=True))
+        say(plain(f"{name.ljust(widths[0])}  {rest}"), style="" if number else "dim")
+
+
+compare.__doc__ = f"{compare.__doc__}\n\n{EXAMPLES}"

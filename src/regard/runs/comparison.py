@@ -1,0 +1,212 @@
+"""Several recipes on the same data, with the same tokenizer, seeds and budget: trained, scored, kept side by side.
+
+What was decided (which recipes, how many steps each) stands in ``plan.json`` before the first training starts, so
+that an interrupted comparison goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from regard.core.errors import RecipeError, RunError, enumerate_problems
+from regard.core.files import read_json, write_json
+from regard.core.seams import Observer, Progress
+from regard.data.corpus import Pair
+from regard.runs.budget import Budget, Pace, measure_pace, with_steps
+from regard.runs.evaluate import without_training
+from regard.runs.folder import RunFolder, differences
+from regard.runs.load import Run, load
+from regard.runs.recipe import Recipe, recipe_sets
+from regard.runs.train import Trained, build_task, load_corpus, train
+from regard.tasks.metrics.bleu import bleu
+from regard.tasks.metrics.text import exact_match
+
+SHARED = ("data", "tokenizer", "task", "decoding")  # what must be the same for a score to mean the same
+VALIDATIONS = 12  # points on each learning curve
+LENGTHS = (5, 10, 15, 20, 30, 40, 60)  # upper ends of the length groups, in source words
+EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One training of the comparison."""
+
+    name: str
+    seed: int
+    recipe: Recipe
+    folder: Path
+
+    @property
+    def result(self) -> Path:
+        return self.folder / "comparison.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A folder with a plan, its runs and, once they are done, their results."""
+
+    path: Path
+    recipes: tuple[Recipe, ...]
+    seeds: tuple[int, ...]
+    budget: Budget
+
+    @classmethod
+    def of(
+        cls, recipes: Sequence[str | Path], out: Path, budget: Budget, seeds: Sequence[int], settings: Iterable[str]
+    ) -> Comparison:
+        """The named recipes (a shipped set stands for its members); those that would not be comparable are refused."""
+        settings = list(settings)
+        named = [one for recipe in recipes for one in recipe_sets().get(str(recipe), (recipe,))]
+        made = tuple(Recipe.read(one, settings) for one in named)
+        refuse_incomparable(made)
+        return cls(out, made, tuple(seeds), budget)
+
+    @property
+    def plan(self) -> Path:
+        return self.path / "plan.json"
+
+    def decide(self, said: Callable[[str], None]) -> list[Entry]:
+        """Every training with its number of steps: what the plan says already, or a measurement now."""
+        asked = {
+            "recipes": [recipe.model_dump(mode="json") for recipe in self.recipes],
+            "seeds": list(self.seeds),
+            "budget": asdict(self.budget),
+        }
+        plan: dict[str, Any] = read_json(self.plan) if self.plan.exists() else {"asked": asked, "paces": {}}
+        self._refuse_other(plan["asked"], asked)
+        for recipe in self.recipes:
+            if self.budget.seconds and recipe.name not in plan["paces"]:
+                said(f"{recipe.name}: measuring how long a step takes")
+                plan["paces"][recipe.name] = asdict(measure_pace(recipe))
+                write_json(self.plan, plan)
+        write_json(self.plan, plan)
+        paces = {name: Pace(**pace) for name, pace in plan["paces"].items()}
+        return [self._entry(recipe, seed, paces) for seed in self.seeds for recipe in self.recipes]
+
+    def _refuse_other(self, held: dict[str, Any], asked: dict[str, Any]) -> None:
+        if held == json.loads(json.dumps(asked)):
+            return
+        problems = differences(_flat(held), _flat(json.loads(json.dumps(asked))))
+        raise RunError(
+            enumerate_problems(f"{self.path} holds another comparison; choose another --out. Differing", problems)
+        )
+
+    def _entry(self, recipe: Recipe, seed: int, paces: dict[str, Pace]) -> Entry:
+        steps = paces[recipe.name].steps_in(self.budget.seconds) if self.budget.seconds else self.budget.steps
+        fitted = within(recipe, steps or recipe.training.steps, seed, self.seeds[0])
+        return Entry(recipe.name, seed, fitted, self.path / "runs" / f"{recipe.name}-{seed}")
+
+
+def _flat(asked: dict[str, Any]) -> dict[str, Any]:
+    """Recipes by name, so that differences are named by path."""
+    return {**asked, "recipes": {recipe["name"]: recipe for recipe in asked["recipes"]}}
+
+
+def refuse_incomparable(recipes: Sequence[Recipe]) -> None:
+    """Different data, tokenizers, tasks or decoding make different scores; all differences are named at once."""
+    names = [recipe.name for recipe in recipes]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise RecipeError(f"recipes need names of their own to be told apart; twice there is {', '.join(twice)}")
+    first = recipes[0]
+    problems = []
+    for other in recipes[1:]:
+        for part in SHARED:
+            ours, theirs = getattr(first, part).model_dump(), getattr(other, part).model_dump()
+            problems += differences({part: ours}, {part: theirs}, f"in {first.name}", f"in {other.name}")
+    if problems:
+        told = "these recipes cannot be compared; make them agree (--set reaches all of them)"
+        raise RecipeError(enumerate_problems(told, problems))
+
+
+def within(recipe: Recipe, steps: int, seed: int, data_seed: int) -> Recipe:
+    """The recipe with this many steps; validations and checkpoints are spread over them, the warm-up fits in."""
+    every = max(1, steps // VALIDATIONS)
+    return with_steps(
+        recipe,
+        steps,
+        f"seed={seed}",
+        f"data_seed={recipe.data_seed or data_seed}",
+        f"training.validate_every={every}",
+        f"training.checkpoint_every={every}",
+    )
+
+
+def train_entry(entry: Entry, observers: Iterable[Observer] = ()) -> Trained:
+    """Trains one entry, as far as that has not been done."""
+    return train(entry.recipe, entry.folder, resume=RunFolder(entry.folder).recipe.exists(), observers=observers)
+
+
+def score_entry(entry: Entry, trained: Trained, progress: Progress | None = None) -> dict[str, Any]:
+    """Scores one entry, unless that has been done; returns its result."""
+    if entry.result.exists():
+        return read_json(entry.result)
+    result = {"name": entry.name, "seed": entry.seed, **scored(load(entry.folder), trained, progress)}
+    write_json(entry.result, result)
+    return result
+
+
+def scored(run: Run, trained: Trained, progress: Progress | None = None) -> dict[str, Any]:
+    """All that a report tells about one run; the scores are the run's own, as ``regard evaluate`` would give them."""
+    corpus = without_training(load_corpus(run.recipe))
+    task = build_task(run.recipe, corpus, run.vocabularies)
+    split = next((name for name in corpus.splits if name != "validation"), "validation")
+    pairs = corpus.splits[split]
+    began = time.perf_counter()
+    answers = [
+        found[0].text
+        for found in task.predict(run.model, [pair.source for pair in pairs], run.recipe.decoding, run.device, progress)
+    ]
+    seconds = time.perf_counter() - began
+    scores = task.score_answers(run.model, pairs, answers, run.recipe.decoding, run.device)
+    scores |= {"split": split, **task.alignment_scores(run.model, split, run.device)}
+    write_json(run.folder.scores, scores)
+    return {
+        "training": asdict(trained),
+        "parameters": sum(weight.numel() for weight in run.model.parameters()),
+        "scores": scores,
+        "sentences_per_second": len(pairs) / seconds,
+        "curve": learning_curve(run.folder),
+        "by_length": by_length(pairs, answers, run.recipe.task.bleu_tokenize),  # type: ignore[attr-defined]
+        "examples": [
+            {"source": pair.source, "reference": pair.target, "answer": answer}
+            for pair, answer in zip(pairs[:EXAMPLES], answers, strict=False)
+        ],
+    }
+
+
+def learning_curve(folder: RunFolder) -> list[dict[str, float]]:
+    """What each validation found, with the training seconds spent until then."""
+    lines = [json.loads(text) for text in folder.metrics.read_text(encoding="utf-8").splitlines()]
+    return [
+        {name: line[name] for name in ("step", "seconds", "loss", "token_accuracy") if name in line}
+        for line in lines
+        if line.get("split") == "validation"
+    ]
+
+
+def by_length(pairs: Sequence[Pair], answers: Sequence[str], tokenize: str) -> list[dict[str, float]]:
+    """BLEU and exact match of short and of long sentences: the bottleneck shows here."""
+    groups: dict[int, list[int]] = {}
+    for place, pair in enumerate(pairs):
+        words = len(pair.source.split())
+        end = next((end for end in LENGTHS if words <= end), max(words, LENGTHS[-1] + 1))
+        groups.setdefault(min(end, LENGTHS[-1] + 1), []).append(place)
+    found = []
+    for end, places in sorted(groups.items()):
+        texts, references = [answers[place] for place in places], [pairs[place].target for place in places]
+        found.append(
+            {
+                "longest": end,
+                "words": sum(len(pairs[place].source.split()) for place in places) / len(places),
+                "sentences": len(places),
+                "bleu": bleu(texts, references, tokenize=tokenize, confidence=False).score,
+                "exact_match": exact_match(texts, references).rate,
+            }
+        )
+    return found
