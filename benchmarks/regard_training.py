@@ -39,9 +39,10 @@ def measure(recipe: Recipe, warmup: int, steps: int) -> dict:
         counted = measured[:: max(1, len(measured) // 8)]
         from torch.utils.flop_counter import FlopCounterMode
 
+        # Whole steps: the products of an optimiser that orthogonalises are work, too.
         with FlopCounterMode(display=False) as counter:
             for batch in counted:
-                loop.gradients(batch, 1)
+                loop.step(batch)
         work = counter.get_total_flops() / sum(loop.task.weight(loop.task.lengths(batch)) for batch in counted)
     return {
         "measure": "regard training",

@@ -1,9 +1,9 @@
 """Training speed on Multi30k against Joey NMT and against the machine: ours and the peer in one run, in turns.
 
-    python benchmarks/training_speed.py --data FOLDER [--rounds 3]
+    python benchmarks/training_speed.py --data FOLDER [--model transformer|recurrent] [--rounds 3]
 
-Prints a table and writes benchmarks/results/training_speed.json. Ratios are medians over the rounds; absolute
-figures depend on the machine and on who else uses it.
+Prints a table and writes benchmarks/results/training_speed.json (or training_speed_recurrent.json). Ratios are
+medians over the rounds; absolute figures depend on the machine and on who else uses it.
 """
 
 import argparse
@@ -18,11 +18,18 @@ from common import DATA, machine_facts, write_result
 from peers.environments import make
 
 HERE = Path(__file__).resolve().parent
-# The model, dropout and norm that Joey NMT is given; no BPE-dropout, Adam, so that the work is the same.
-SAME = (
-    "model.dropout=0.3", "model.norm=post", "tokenizer.dropout=0.0", "training.optimizer.kind=adam",
-    "training.learning_rate=5e-4", "model.feed_forward_dropout=0.3", "tokenizer.vocabulary=10000",
+ADAM = (
+    "tokenizer.dropout=0.0", "tokenizer.vocabulary=10000", "training.optimizer.kind=adam", "training.learning_rate=5e-4"
 )  # fmt: skip
+# By model: what it takes to make ours the one that Joey NMT is given, and what the recipe itself trains.
+SAME = {
+    "transformer": ("model.dropout=0.3", "model.norm=post", "model.feed_forward_dropout=0.3", *ADAM),
+    "recurrent": (
+        "model.kind=luong", "model.cell.kind=gru", "model.attention.kind=additive", "model.bidirectional=true",
+        "model.width=256", "model.embedding.width=256", "model.dropout=0.3", *ADAM,
+    ),
+}  # fmt: skip
+RECIPE: dict[str, tuple[str, ...]] = {"transformer": (), "recurrent": SAME["recurrent"][:7]}
 # Joey NMT with the allocator's thresholds raised as we raise ours: how much of a lead is just that?
 TUNED = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1)}
 
@@ -36,16 +43,20 @@ def run(*command: str | Path, **environment: str) -> dict:
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def one_round(data: Path, steps: int, joey: Path) -> dict:
+def options(settings: tuple[str, ...]) -> list[str]:
+    return [word for setting in settings for word in ("--set", setting)]
+
+
+def one_round(data: Path, steps: int, joey: Path, model: str) -> dict:
     ours = [sys.executable, HERE / "regard_training.py", "--data", data, "--steps", str(steps)]
-    same = [word for setting in SAME for word in ("--set", setting)]
     product = [sys.executable, HERE / "peers" / "matrix_product.py"]
-    peer = [joey, HERE / "peers" / "joeynmt_training.py", "--data", data, "--steps", str(max(10, steps // 2))]
+    peer = [joey, HERE / "peers" / "joeynmt_training.py", "--data", data, "--model", model]
+    peer += ["--steps", str(max(10, steps // 2))]
     before = run(*product)
     return {
-        "regard, same model": run(*ours, *same),
+        "regard, same model": run(*ours, *options(SAME[model])),
         "joeynmt": run(*peer),
-        "regard, recipe": run(*ours),
+        "regard, recipe": run(*ours, *options(RECIPE[model])),
         "joeynmt, tuned allocator": run(*peer, **TUNED),
         "matrix_product": {key: (before[key] + run(*product)[key]) / 2 for key in ("best_gflops", "median_gflops")},
     }
@@ -56,12 +67,16 @@ def summary(rounds: list[dict]) -> dict:
         key = "target_tokens_per_second"
         return round(statistics.median(one[name][key] / one[other][key] for one in rounds), 2)
 
-    work = [one["regard, same model"]["gflops"] / one["matrix_product"]["median_gflops"] for one in rounds]
+    def work(name: str) -> float:
+        found = [one[name]["gflops"] / one["matrix_product"]["median_gflops"] for one in rounds]
+        return round(statistics.median(found), 2)
+
     return {
         "same model, float32, against Joey NMT": ratio("regard, same model", "joeynmt"),
         "the recipe as shipped, against Joey NMT": ratio("regard, recipe", "joeynmt"),
         "same model, against Joey NMT with a tuned allocator": ratio("regard, same model", "joeynmt, tuned allocator"),
-        "floating-point work against a matrix product": round(statistics.median(work), 2),
+        "floating-point work against a matrix product, same model": work("regard, same model"),
+        "floating-point work against a matrix product, the recipe": work("regard, recipe"),
         "peak megabytes": max(one["regard, recipe"]["peak_megabytes"] for one in rounds),
     }
 
@@ -69,20 +84,22 @@ def summary(rounds: list[dict]) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--model", choices=SAME, default="transformer")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=40)
     arguments = parser.parse_args()
     joey = make("joeynmt")
     rounds = []
     for number in range(arguments.rounds):
-        rounds.append(one_round(arguments.data, arguments.steps, joey))
+        rounds.append(one_round(arguments.data, arguments.steps, joey, arguments.model))
         for name, found in rounds[-1].items():
             speed = found.get("target_tokens_per_second", found.get("median_gflops"))
             print(f"round {number + 1}  {name:<26} {speed:>10,.0f}", flush=True)
     found = summary(rounds)
     for name, value in found.items():
         print(f"{name:<55} {value:>8}")
-    write_result("training_speed", {"summary": found, "machine": machine_facts(), "rounds": rounds})
+    name = "training_speed" + ("" if arguments.model == "transformer" else f"_{arguments.model}")
+    write_result(name, {"model": arguments.model, "summary": found, "machine": machine_facts(), "rounds": rounds})
 
 
 if __name__ == "__main__":

@@ -21,12 +21,11 @@ HERE = Path(__file__).resolve().parent
 
 
 def ours(folder: Path, sources: list[str], beam: int) -> tuple[dict, list[int]]:
-    """Seconds and answer lengths of one translation of everything, detokenisation included."""
-    from regard.decoding.options import Beam
+    """Seconds and answer lengths of one translation of everything, as the recipe decodes, detokenisation included."""
     from regard.runs.load import load
 
     loaded = load(folder)
-    options = Beam(size=beam)
+    options = loaded.recipe.decoding.model_copy(update={"size": beam})
     loaded.predict(sources[:16], options)
     began = time.perf_counter()
     texts = loaded.predict(sources, options)

@@ -69,9 +69,8 @@ def write_vocabulary(pieces: Path, file: Path) -> None:
     file.write_text("\n".join(piece for piece, _ in counts.most_common()) + "\n", encoding="utf-8")
 
 
-def configuration(arguments: argparse.Namespace, folder: Path) -> dict:
-    """What would stand in Joey NMT's YAML file. Its one `dropout` acts on attention weights, too."""
-    vocabulary = str(folder / "vocabulary.txt")
+def transformer(arguments: argparse.Namespace) -> tuple[dict, dict]:
+    """Encoder and decoder. Its one `dropout` acts on attention weights, too."""
     half = {
         "type": "transformer",
         "num_layers": 4,
@@ -82,6 +81,34 @@ def configuration(arguments: argparse.Namespace, folder: Path) -> dict:
         "layer_norm": arguments.layer_norm,
         "embeddings": {"embedding_dim": 128, "scale": True},
     }
+    return half, dict(half)
+
+
+def recurrent(arguments: argparse.Namespace) -> tuple[dict, dict]:
+    """GRU encoder in both directions, GRU decoder with additive attention and input feeding."""
+    both = {
+        "type": "recurrent",
+        "rnn_type": "gru",
+        "hidden_size": 256,
+        "num_layers": 1,
+        "embeddings": {"embedding_dim": 256, "scale": False, "dropout": arguments.dropout},
+    }
+    decoder = {
+        "attention": "bahdanau",
+        "input_feeding": True,
+        "init_hidden": "bridge",
+        "hidden_dropout": arguments.dropout,
+    }
+    return {**both, "bidirectional": True}, {**both, **decoder}
+
+
+MODELS = {"transformer": transformer, "recurrent": recurrent}
+
+
+def configuration(arguments: argparse.Namespace, folder: Path) -> dict:
+    """What would stand in Joey NMT's YAML file."""
+    vocabulary = str(folder / "vocabulary.txt")
+    encoder, decoder = MODELS[arguments.model](arguments)
     never = 10**9
     return {
         "name": "speed",
@@ -94,7 +121,7 @@ def configuration(arguments: argparse.Namespace, folder: Path) -> dict:
             "src": {"lang": "en", "level": "word", "voc_file": vocabulary},
             "trg": {"lang": "de", "level": "word", "voc_file": vocabulary},
         },
-        "model": {"tied_embeddings": True, "tied_softmax": True, "encoder": half, "decoder": dict(half)},
+        "model": {"tied_embeddings": True, "tied_softmax": True, "encoder": encoder, "decoder": decoder},
         "training": {
             "optimizer": "adam",
             "adam_betas": [0.9, 0.98],
@@ -178,6 +205,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=DATA, help="folder with {train,val}.{en,de}, tokenised")
     parser.add_argument("--pieces", type=Path, help="the same, already segmented: pieces separated by spaces")
+    parser.add_argument("--model", choices=MODELS, default="transformer")
     parser.add_argument("--batch-tokens", type=int, default=4096)
     parser.add_argument("--dropout", type=float, default=0.3)
     parser.add_argument("--layer-norm", choices=("pre", "post"), default="post")
@@ -203,6 +231,7 @@ def main() -> None:
         size = len(read_lines(vocabulary))
     result = {
         "peer": "joeynmt",
+        "model": arguments.model,
         "version": version("joeynmt"),
         "torch": torch.__version__,
         **summary(entries, arguments.warmup),
