@@ -84,12 +84,13 @@ def _markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> st
 
 
 def sentences(report: Report) -> list[str]:
-    return [*findings(report.rows), *(measure["sentence"] for measure in report.measures.values())]
+    """What the page says below its figures stands here without them."""
+    return [*findings(report.rows), *(f"{one['title']}: {one['sentence']}" for one in report.measures.values())]
 
 
 def comparison_page(report: Report) -> str:
     """The whole page, complete in itself."""
-    said = "".join(f"<li>{escaped(sentence)}</li>\n" for sentence in sentences(report))
+    said = "".join(f"<li>{escaped(sentence)}</li>\n" for sentence in findings(report.rows))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'

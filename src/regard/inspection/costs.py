@@ -183,8 +183,10 @@ class Costs:
 
     @property
     def sentence(self) -> str:
-        fits = ", ".join(f"{curve.kind} as n^{curve.upper_exponent:.2f}" for curve in self.over_lengths)
-        return f"Over the longer half of the lengths, time grows for {fits}. {self._crossing_in_words()}"
+        fitted = [curve for curve in self.over_lengths if math.isfinite(curve.upper_exponent)]
+        fits = ", ".join(f"{curve.kind} as n^{curve.upper_exponent:.2f}" for curve in fitted)
+        grows = f"Over the longer half of the lengths, time grows for {fits}. " if fitted else ""
+        return grows + self._crossing_in_words()
 
     def _crossing_in_words(self) -> str:
         theory = f"by their operations they would meet at n = d = {self.width}"

@@ -14,6 +14,7 @@ from torch.nn import functional
 
 from regard.core.config import Part
 from regard.core.errors import RecipeError
+from regard.core.symbols import Sizes
 
 Tied = Literal["all", "output", "none"]
 """Which embeddings share one matrix: source, target and output; target and output; none."""
@@ -130,15 +131,15 @@ class Embeddings(NamedTuple):
     head: VocabularyHead
 
 
-def build_embeddings(config: Part, inputs: int, outputs: int, *, shared: bool, tied: Tied, width: int) -> Embeddings:
-    """``shared`` says that both sides have one vocabulary; ``width`` is the output's where nothing is tied."""
-    target = config.build(outputs)  # type: ignore[attr-defined]
-    source = target if tied == "all" and shared else config.build(inputs)  # type: ignore[attr-defined]
+def build_embeddings(config: Part, sizes: Sizes, tied: Tied, width: int) -> Embeddings:
+    """``width`` is the output's where nothing is tied."""
+    target = config.build(sizes.outputs)  # type: ignore[attr-defined]
+    source = target if tied == "all" and sizes.shared else config.build(sizes.inputs)  # type: ignore[attr-defined]
     if tied == "none":
-        return Embeddings(source, target, VocabularyHead(outputs, width))
+        return Embeddings(source, target, VocabularyHead(sizes.outputs, width))
     if isinstance(target, OneHot) or not target.weight.requires_grad:
         raise RecipeError(
             f"model.tied = {tied!r} makes the target embedding the output matrix too, which must be learned, but "
             f"model.embedding is {config.kind!r}; set model.tied = \"none\""
         )
-    return Embeddings(source, target, VocabularyHead(outputs, target.width, target))
+    return Embeddings(source, target, VocabularyHead(sizes.outputs, target.width, target))

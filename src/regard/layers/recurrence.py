@@ -71,7 +71,7 @@ class RecurrentEncoder(nn.Module):
     """Layers of cells over the source, in one direction or in both (Schuster & Paliwal 1997)."""
 
     def __init__(
-        self, new_cell: NewCell, input_width: int, width: int, layers: int, *, bidirectional: bool, dropout: float
+        self, new_cell: NewCell, input_width: int, width: int, layers: int, dropout: float, bidirectional: bool
     ) -> None:
         super().__init__()
         directions: tuple[type[nn.Module], ...] = (Forwards, Backwards) if bidirectional else (Forwards,)

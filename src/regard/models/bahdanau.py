@@ -57,16 +57,12 @@ class Bahdanau(nn.Module):
         super().__init__()
         self.config = config
         self.source_embedding, self.target_embedding, self.head = build_embeddings(
-            config.embedding, sizes.inputs, sizes.outputs, shared=sizes.shared, tied=config.tied, width=config.width
+            config.embedding, sizes, config.tied, config.width
         )
         new_cell = config.cell.build  # type: ignore[attr-defined]
+        read = self.source_embedding.width
         self.encoder = RecurrentEncoder(
-            new_cell,
-            self.source_embedding.width,
-            config.width,
-            config.encoder_layers,
-            bidirectional=config.bidirectional,
-            dropout=config.dropout,
+            new_cell, read, config.width, config.encoder_layers, config.dropout, config.bidirectional
         )
         embedded, memory = self.target_embedding.width, self.encoder.width
         self.attention: Reader = config.attention.build(config.width, memory)  # type: ignore[attr-defined]

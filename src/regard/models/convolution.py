@@ -98,7 +98,7 @@ class Convolution(nn.Module):
         super().__init__()
         self.config = config
         self.source_embedding, self.target_embedding, self.head = build_embeddings(
-            config.embedding, sizes.inputs, sizes.outputs, shared=sizes.shared, tied=config.tied, width=config.width
+            config.embedding, sizes, config.tied, config.width
         )
         self.widen_source = nn.Linear(self.source_embedding.width, config.width)
         self.widen_target = nn.Linear(self.target_embedding.width, config.width)

@@ -57,16 +57,12 @@ class Luong(nn.Module):
         super().__init__()
         self.config = config
         self.source_embedding, self.target_embedding, self.head = build_embeddings(
-            config.embedding, sizes.inputs, sizes.outputs, shared=sizes.shared, tied=config.tied, width=config.width
+            config.embedding, sizes, config.tied, config.width
         )
         new_cell = config.cell.build  # type: ignore[attr-defined]
+        read = self.source_embedding.width
         self.encoder = RecurrentEncoder(
-            new_cell,
-            self.source_embedding.width,
-            config.width,
-            config.layers,
-            bidirectional=config.bidirectional,
-            dropout=config.dropout,
+            new_cell, read, config.width, config.layers, config.dropout, config.bidirectional
         )
         memory, fed = self.encoder.width, self.head.width if config.feeding == "input" else 0
         self.decoder = RecurrentStack(
