@@ -149,3 +149,13 @@ def test_logarithmic_ticks_are_powers_of_ten_or_1_2_5_where_those_are_few(
 def test_the_horizontal_axis_ends_with_the_data_and_counts_in_whole_numbers() -> None:
     figure = drawn(Series("layers", [(1, 1.0), (2, 1.0), (3, 1.0)]))
     assert [text.text for text in figure.iter("text") if text.get("class") == "step"] == ["1", "2", "3"]
+
+
+def test_more_curves_than_looks_are_drawn_and_named() -> None:
+    names = [f"curve {i}" for i in range(len(LOOKS) + 2)]
+    drawn = line_figure(
+        [Series(name, [(1, i), (2, i + 1)]) for i, name in enumerate(names)],
+        x_label="x", y_label="y", title_for_screen_readers="many",
+    )  # fmt: skip
+    assert drawn.count("<polyline") == len(names)
+    assert all(f">{name}</text>" in drawn for name in names)

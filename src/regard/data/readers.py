@@ -19,7 +19,7 @@ from regard.data.ledger import Ledger
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 COMPRESSIONS = tuple(_OPENERS)
 _SHOWN = 10
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_parallel(source: Path, target: Path, split: str, ledger: Ledger) -> list[Pair]:
@@ -117,7 +117,7 @@ def _keep(rows: Iterable[tuple[int, str, str]], file: str, split: str, ledger: L
 
 def read_lines(path: Path) -> list[str]:
     """The lines of a UTF-8 file; only a newline ends a line, unlike in ``str.splitlines``."""
-    return decode_lines(_raw_lines(path), str(path))
+    return decode_lines(byte_lines(path), str(path))
 
 
 def decode_lines(raw_lines: Iterable[bytes], where: str) -> list[str]:
@@ -128,8 +128,8 @@ def decode_lines(raw_lines: Iterable[bytes], where: str) -> list[str]:
     for number, raw in enumerate(raw_lines, start=1):
         start = offset
         offset += len(raw)
-        if number == 1 and raw.startswith(_BYTE_ORDER_MARK):
-            raw, start = raw[len(_BYTE_ORDER_MARK):], len(_BYTE_ORDER_MARK)
+        if number == 1 and raw.startswith(BYTE_ORDER_MARK):
+            raw, start = raw[len(BYTE_ORDER_MARK):], len(BYTE_ORDER_MARK)
         try:
             lines.append(raw.decode("utf-8").rstrip("\r\n"))
         except UnicodeDecodeError as error:
@@ -141,7 +141,7 @@ def decode_lines(raw_lines: Iterable[bytes], where: str) -> list[str]:
     return lines
 
 
-def _raw_lines(path: Path) -> Iterator[bytes]:
+def byte_lines(path: Path) -> Iterator[bytes]:
     whole = 0
     try:
         with _open(path) as handle:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from regard.core.errors import DataError
-from regard.data.readers import _BYTE_ORDER_MARK, COMPRESSIONS, _raw_lines, find_file
+from regard.data.readers import BYTE_ORDER_MARK, COMPRESSIONS, byte_lines, find_file
 
 _LOOKED_AT = 100  # lines by which a file's format is known
 _SHOWN = 20
@@ -37,12 +37,12 @@ def read_vectors(path: Path, width: int, wanted: set[str]) -> dict[str, np.ndarr
     a name in ``.bin`` or a body that is no text means binary.
     """
     path = find_file(path)
-    lines = list(itertools.islice(_raw_lines(path), _LOOKED_AT))
+    lines = list(itertools.islice(byte_lines(path), _LOOKED_AT))
     if not lines:
         raise DataError(f"{path} is empty, but word vectors are expected; fetch it again")
     if lines[0].startswith(_ZIP):
         raise DataError(f"{path} is a zip archive; unpack it and name the file inside")
-    lines[0] = lines[0].removeprefix(_BYTE_ORDER_MARK)
+    lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
     header = _header(path, lines[0])
     _refuse_width(path, header.width if header else _usual_width(path, lines, width), width)
     if header is None:
@@ -154,11 +154,11 @@ def _read_text(path: Path, width: int, wanted: set[str], skipped: int) -> dict[s
 
 def _text_lines(path: Path, skipped: int, problems: _Problems) -> Iterator[tuple[int, str]]:
     """Numbered lines without their ends, empty ones left out; word2vec ends its lines with a space."""
-    for number, raw in enumerate(_raw_lines(path), start=1):
+    for number, raw in enumerate(byte_lines(path), start=1):
         if number <= skipped:
             continue
         if number == 1:
-            raw = raw.removeprefix(_BYTE_ORDER_MARK)
+            raw = raw.removeprefix(BYTE_ORDER_MARK)
         try:
             line = raw.decode("utf-8").rstrip(" \r\n")
         except UnicodeDecodeError as error:
@@ -247,7 +247,7 @@ def _read_binary(path: Path, header: Header, wanted: set[str]) -> dict[str, np.n
 
 def _records(path: Path, header: Header) -> Iterator[tuple[bytes, bytes]]:
     """A word and the bytes of its vector, as many times as the header says."""
-    lines = _raw_lines(path)
+    lines = byte_lines(path)
     file = _Bytes(lines, place=len(next(lines)))  # the header is a line, the rest merely comes in pieces
     size = 4 * header.width
     for number in range(1, header.words + 1):

@@ -73,7 +73,7 @@ class Report:
 
     @property
     def levels(self) -> list[float]:
-        """Qualities that some but the very first validation tells apart: reached by one row at least."""
+        """The highest token accuracies that at least one row has reached."""
         return [level for level in LEVELS if any(row.time_to(level) is not None for row in self.rows)][-6:]
 
     @property

@@ -6,6 +6,7 @@ Ito (2008), moved where they would be too faint on one of the page's two grounds
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -205,8 +206,8 @@ def line_figure(
     log_y: bool = False,
 ) -> str:
     """The curves in one drawing; "" if there is nothing to draw. A curve keeps its look when another has no points."""
-    assert len(series) <= len(LOOKS), f"{len(series)} curves, but only {len(LOOKS)} can be told apart"
-    kept = [(drawable(one, log_x=log_x, log_y=log_y), look) for one, look in zip(series, LOOKS)]
+    # Beyond the last look they begin anew: the names at the lines' ends still tell the curves apart.
+    kept = [(drawable(one, log_x=log_x, log_y=log_y), look) for one, look in zip(series, itertools.cycle(LOOKS))]
     shown = [(one, look) for one, look in kept if one.points]
     if not shown:
         return ""

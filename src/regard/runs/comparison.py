@@ -72,11 +72,8 @@ class Comparison:
 
     def decide(self, said: Callable[[str], None]) -> list[Entry]:
         """Every training with its number of steps: what the plan says already, or a measurement now."""
-        asked = {
-            "recipes": [recipe.model_dump(mode="json") for recipe in self.recipes],
-            "seeds": list(self.seeds),
-            "budget": asdict(self.budget),
-        }
+        recipes = [recipe.model_dump(mode="json") for recipe in self.recipes]
+        asked = {"recipes": recipes, "seeds": list(self.seeds), "budget": asdict(self.budget)}
         plan: dict[str, Any] = read_json(self.plan) if self.plan.exists() else {"asked": asked, "paces": {}}
         self._refuse_other(plan["asked"], asked)
         for recipe in self.recipes:
@@ -89,9 +86,9 @@ class Comparison:
         return [self._entry(recipe, seed, paces) for seed in self.seeds for recipe in self.recipes]
 
     def _refuse_other(self, held: dict[str, Any], asked: dict[str, Any]) -> None:
-        if held == json.loads(json.dumps(asked)):
+        if held == asked:
             return
-        problems = differences(_flat(held), _flat(json.loads(json.dumps(asked))))
+        problems = differences(_flat(held), _flat(asked))
         raise RunError(
             enumerate_problems(f"{self.path} holds another comparison; choose another --out. Differing", problems)
         )
@@ -195,8 +192,8 @@ def by_length(pairs: Sequence[Pair], answers: Sequence[str], tokenize: str) -> l
     groups: dict[int, list[int]] = {}
     for place, pair in enumerate(pairs):
         words = len(pair.source.split())
-        end = next((end for end in LENGTHS if words <= end), max(words, LENGTHS[-1] + 1))
-        groups.setdefault(min(end, LENGTHS[-1] + 1), []).append(place)
+        end = next((end for end in LENGTHS if words <= end), LENGTHS[-1] + 1)
+        groups.setdefault(end, []).append(place)
     found = []
     for end, places in sorted(groups.items()):
         texts, references = [answers[place] for place in places], [pairs[place].target for place in places]
