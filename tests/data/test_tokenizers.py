@@ -13,7 +13,14 @@ from regard.core.config import parse
 from regard.core.errors import RecipeError, RunError
 from regard.core.symbols import EOS, PAD, SOS, UNK
 from regard.data import TOKENIZERS
-from regard.data.tokenizers import BpeTokenizer, ByteTokenizer, CharacterTokenizer, Tokenizer, WordTokenizer
+from regard.data.tokenizers import (
+    BpeTokenizer,
+    ByteTokenizer,
+    CharacterTokenizer,
+    CodeTokenizer,
+    Tokenizer,
+    WordTokenizer,
+)
 
 TEXTS = [
     "two young , white males are outside .",
@@ -184,3 +191,13 @@ def test_a_missing_or_foreign_tokenizer_file_is_named(tmp_path):
 
 def test_the_table_of_tokenizers_resolves():
     assert [TOKENIZERS.resolve(kind)().kind for kind in TOKENIZERS.kinds()] == list(TOKENIZERS.kinds())
+
+
+def test_code_keeps_its_lines_and_names() -> None:
+    code = "def read_lines(path):\n    return [line for line in open(path)]\n\n\nclass A:\n    x = 1_000\n" * 4
+    tokenizer = CodeTokenizer(vocabulary=500, minimum_frequency=1).train([code])
+    tokens = [piece.token for piece in tokenizer.pieces("    x = 10\n    return read_lines(path)\n")]
+    line = ["▁", "▁", "▁", "▁", "x", "▁=", "▁1", "0", "\n▁▁▁▁"]
+    assert tokens == [*line, "return", "▁read", "_lines", "(", "path", ")", "\n"]
+    assert tokenizer.decode(tokenizer.encode(code)) == code
+    assert tokenizer.decode(tokenizer.encode("\tλ = «🙂»\r\n\r\n  ")) == "\tλ = «🙂»\r\n\r\n  "

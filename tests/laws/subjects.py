@@ -13,9 +13,15 @@ from torch import Tensor, nn
 from regard.core.config import Config, Part, parse
 from regard.core.symbols import EOS, Sizes
 from regard.decoding.engine import TorchEngine
+from regard.models.gpt import Gpt
+from regard.models.llama import Llama
+from regard.models.recurrent import Recurrent
 from regard.runs.recipe import Recipe
 from regard.tasks.translation import pad
 from tests.laws.families import DecoderOnly
+
+WRITERS = ("gpt", "llama", "recurrent")
+"""Families that read nothing but their own words."""
 
 SIZES = Sizes(inputs=13, outputs=13, shared=True)
 Sources = Sequence[Sequence[int]]
@@ -34,7 +40,7 @@ class Subject:
 
     @property
     def reads_a_source(self) -> bool:
-        return "DecoderOnly" not in self.table["kind"]
+        return "DecoderOnly" not in self.table["kind"] and self.table["kind"] not in WRITERS
 
     def build(self, seed: int = 1, noise: float = 0.3) -> nn.Module:
         """With noise on every weight: what starts at zero (biases) would hide a mistake."""
@@ -50,14 +56,24 @@ def collate(model: nn.Module, sources: Sources) -> Any:
     """What ``start`` takes."""
     if isinstance(model, DecoderOnly):
         return len(sources)
+    if not reads_a_source(model):
+        return len(sources), 0
     source_BS, lengths_B = pad([np.asarray(source, np.int64) for source in sources], after=EOS)
     return torch.from_numpy(source_BS), torch.from_numpy(lengths_B)
 
 
+def reads_a_source(model: nn.Module) -> bool:
+    return not isinstance(model, DecoderOnly | Gpt | Llama | Recurrent)
+
+
+def states(model: Any, source: Any, target_BT: Tensor) -> Tensor:
+    """states_BTD of the training pass."""
+    return model(*source, target_BT) if reads_a_source(model) else model(target_BT)
+
+
 def parallel(model: Any, source: Any, target_BT: Tensor) -> Tensor:
     """logits_BTW of the training pass."""
-    states_BTD = model(target_BT) if isinstance(model, DecoderOnly) else model(*source, target_BT)
-    return model.head(states_BTD)
+    return model.head(states(model, source, target_BT))
 
 
 def engine(model: Any) -> TorchEngine:
@@ -72,6 +88,10 @@ def _transformer(**changes: Any) -> dict[str, Any]:
 def _recurrent(kind: str, *, cell: str, **changes: Any) -> dict[str, Any]:
     tiny = {"embedding": {"kind": "learned", "width": 7}, "width": 11, "dropout": 0.1}
     return {"kind": kind, "cell": {"kind": cell}, **tiny, **changes}
+
+
+def _writer(kind: str, **changes: Any) -> dict[str, Any]:
+    return {"kind": kind, "layers": 2, "width": 12, "heads": 3, "dropout": 0.1, **changes}
 
 
 def _local(score: str, reach: str) -> dict[str, Any]:
@@ -113,10 +133,17 @@ SUBJECTS = [
     Subject("luong-one-hot", _recurrent("luong", cell="gru", embedding={"kind": "one-hot"}, tied="none")),
     Subject("convolution", _CONVOLUTION),
     Subject("convolution-learned", {**_CONVOLUTION, "position": {"kind": "learned"}, "kernel": 4}),
+    Subject("gpt", _writer("gpt", position={"kind": "learned", "longest": 40}, feed_forward={"width": 17})),
+    Subject("gpt-rms", _writer("gpt", norm={"kind": "rms"}, position={"kind": "rotary"}, tied="none")),
+    Subject("gpt-biased", _writer("gpt", position={"kind": "relative-bias"}, feed_forward={"kind": "gated"})),
+    Subject("llama", _writer("llama", width=16, heads=4, groups=2, feed_forward={"kind": "gated", "width": 11})),
+    Subject("llama-wide", _writer("llama", groups=1, key_width=6, tied="output", norm={"kind": "layer"})),
+    Subject("recurrent", _recurrent("recurrent", cell="lstm", layers=2)),
+    Subject("recurrent-gru", _recurrent("recurrent", cell="gru", layers=1, tied="none")),
     Subject("gru", {"kind": "tests.laws.families:GruConfig", "width": 11, "dropout": 0.1}),
     Subject("decoder-only", {"kind": "tests.laws.families:DecoderOnlyConfig", "width": 12, "dropout": 0.1}),
 ]
-ATTENTIVE = [subject for subject in SUBJECTS if subject.table["kind"] != "fixed-context"]
+ATTENTIVE = [subject for subject in SUBJECTS if subject.table["kind"] not in ("fixed-context", "recurrent")]
 SOURCE_READERS = [subject for subject in SUBJECTS if subject.reads_a_source]
 
 

@@ -16,7 +16,7 @@ from regard.core.seams import Mechanism
 from regard.core.symbols import EOS, SOS
 from regard.core.taps import attention_points, record
 from regard.decoding.options import Beam, Greedy, Strategy
-from regard.layers import CELLS, FEED_FORWARDS, POSITIONS
+from regard.layers import CELLS, FEED_FORWARDS, NORMS, POSITIONS
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.models import MODELS
 from regard.training import checkpoints
@@ -30,6 +30,7 @@ from tests.laws.subjects import (
     engine,
     kinds_covered,
     parallel,
+    states,
 )
 
 SHORT, LONG, OTHER = (5, 9, 4), (7, 4, 12, 8, 10, 6, 11), (6, 11)
@@ -59,6 +60,7 @@ def test_no_family_position_or_mechanism_escapes_the_laws() -> None:
     assert set(MECHANISMS.kinds()) | set(READERS.kinds()) == kinds_covered("attention.kind")
     assert set(REACHES.kinds()) == kinds_covered("attention.reach.kind")
     assert set(FEED_FORWARDS.kinds()) == kinds_covered("feed_forward.kind")
+    assert set(NORMS.kinds()) == kinds_covered("norm.kind")
     assert set(CELLS.kinds()) == kinds_covered("cell.kind")
 
 
@@ -216,7 +218,7 @@ def test_one_batch_can_be_overfitted(subject: Subject) -> None:
     targets_N = TARGET_BT[:, 1:].flatten()
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-2)
     for _ in range(300):
-        states_BTD = model(TARGET_BT) if isinstance(source, int) else model(*source, TARGET_BT)
+        states_BTD = states(model, source, TARGET_BT)
         loss = vocabulary_loss(states_BTD[:, :-1].flatten(0, 1), model.head.weight, targets_N).smoothed / len(targets_N)
         if loss < best_possible(subject) + 0.05:
             return

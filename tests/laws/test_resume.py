@@ -70,6 +70,14 @@ DECODER_ONLY = Family(
     {"kind": "tests.laws.families:DecoderOnlyConfig", "dropout": 0.2},
     {"kind": "tests.laws.families:LanguageModelConfig"},
 )
+STREAMS = Family(  # what the streams remember must come back too
+    (
+        "data.kind=text", f"data.file={ROOT / 'LICENSE'}", "tokenizer.kind=character", "training.checkpoint_every=5",
+        "training.optimizer.kind=muon",
+    ),
+    {"kind": "recurrent", "cell": {"kind": "lstm"}, "width": 12, "embedding": {"width": 8}},
+    {"kind": "language-model", "context": 8, "carry": True, "sample": 5},
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -154,6 +162,7 @@ KILLS: dict[str, tuple[Family, list[tuple[int, int | None]]]] = {
     "transformer": (TRANSFORMER, [(4, None), (9, 1), (14, 5)]),
     "gru": (GRU, [(3, 7), (12, None)]),
     "decoder-only": (DECODER_ONLY, [(7, 4), (15, None)]),
+    "streams": (STREAMS, [(6, None), (14, 3)]),
 }
 
 

@@ -345,6 +345,14 @@ SMALL: dict[str, tuple[str, ...]] = {
     "transformer-base": ("tokenizer.vocabulary=280", "model.width=32", "model.feed_forward.width=64"),
     "transformer-big": ("tokenizer.vocabulary=280", "model.width=32", "model.feed_forward.width=64"),
 }
+TINY_WRITER = ("model.width=16", "task.context=16", "task.sample=5")
+SMALL |= {
+    "multi30k-bahdanau": ("tokenizer.vocabulary=280",),
+    "shakespeare": TINY_WRITER,
+    "shakespeare-lstm": TINY_WRITER,
+    "python-english": (*TINY_WRITER, "tokenizer.vocabulary=300"),
+    "python-code": (*TINY_WRITER, "tokenizer.vocabulary=300", 'data.packages=["json"]'),
+}
 TOY = ("data.train=60", "data.validation=10", "data.test=5")
 
 
@@ -356,6 +364,9 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
         stems = {shipped.data.train: 40, shipped.data.validation: 6, shipped.data.test: 5}
         data = write_pairs(tmp_path / "data", stems, (shipped.data.source, shipped.data.target))
         settings.append(f"data.folder={data}")
+    if shipped.data.kind == "text":
+        (tmp_path / "text.txt").write_text("the small house stands on a hill. " * 60, encoding="utf-8")
+        settings.append(f"data.file={tmp_path / 'text.txt'}")
     trained = regard.train(name, tmp_path / "run", settings)
     assert trained.steps == 3
     assert 0 < trained.validation_loss < 20

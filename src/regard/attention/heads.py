@@ -72,10 +72,11 @@ class SelfAttention(nn.Module):
         out_BHTV = attend(self.mechanism, q_BHTK, k_BGSK, v_BGSV, mask, bias)
         return self.output(join_heads(out_BHTV))
 
-    def new_cache(self, rows: int, like: Tensor) -> Cache:
+    def new_cache(self, rows: int, like: Tensor, room: int = 0) -> Cache:
+        """An empty one; with room for so many positions nothing is moved until they are full."""
         shape = self.shape
-        k = torch.empty(rows, shape.groups, 0, shape.key_width, dtype=like.dtype, device=like.device)
-        v = torch.empty(rows, shape.groups, 0, shape.value_width, dtype=like.dtype, device=like.device)
+        k = like.new_empty(rows, shape.groups, room, shape.key_width)
+        v = like.new_empty(rows, shape.groups, room, shape.value_width)
         return Cache(k, v)
 
 

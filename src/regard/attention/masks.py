@@ -104,6 +104,11 @@ def padding(lengths_B: Tensor, longest: int) -> Mask:
     return EVERYTHING if bool((lengths_B == longest).all()) else Mask(lengths_B=lengths_B)
 
 
+def inside_segments(segments_BT: Tensor) -> Mask:
+    """Positions see those of their own segment only: a document among others in one row."""
+    return Mask(query_segments_BT=segments_BT, key_segments_BS=segments_BT)
+
+
 def _either(one: Tensor | None, other: Tensor | None, join: object) -> Tensor | None:
     if one is None or other is None:
         return other if one is None else one

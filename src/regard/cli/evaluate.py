@@ -20,8 +20,9 @@ Examples:
 """
 
 SHOWN = (
-    "bleu", "chrf", "exact_match", "token_accuracy", "word_error_rate", "character_error_rate", "alignment_error_rate"
-)
+    "loss", "perplexity", "bits_per_character", "bleu", "chrf", "exact_match", "token_accuracy", "word_error_rate",
+    "character_error_rate", "alignment_error_rate",
+)  # fmt: skip
 
 
 def evaluate(
@@ -68,7 +69,7 @@ def show(scores: dict[str, Any]) -> None:
     """A table of the figures with their intervals; signatures below."""
     from rich.table import Table
 
-    splits = [name.removesuffix("exact_match") for name in scores if name.endswith("exact_match")]
+    splits = [name.removesuffix("token_accuracy") for name in scores if name.endswith("token_accuracy")]
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("score")
     for split in splits:

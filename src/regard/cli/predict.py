@@ -1,4 +1,4 @@
-"""``regard predict``: one line in, one line out, order kept."""
+"""``regard predict``: texts in, answers out, order kept; or a prompt, and how it goes on."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from regard.cli.console import JSON_OPTION, counting, read_lines, write_json
 from regard.cli.strategy import BEAM, GREEDY, choose
+from regard.cli.writing import Manner, Shots, talk, write_on
 from regard.core.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ Examples:
   regard predict runs/first --file in.txt --beam 5 > out.txt
   echo "the dog sleeps" | regard predict runs/first --temperature 0.8 --seed 7
   regard predict runs/first --file in.txt --reference given.txt
+  regard predict runs/shakespeare --prompt "ROMEO:" --max-tokens 300 --temperature 0.8 --seed 7
+  regard predict runs/shakespeare --interactive
 """
 
 
@@ -41,7 +44,15 @@ def predict(
     top_p: float = typer.Option(
         1.0, "--top-p", metavar="P", min=0.0, max=1.0, help="Sample among the best tokens that together hold P."
     ),
-    seed: int = typer.Option(1, "--seed", metavar="N", help="Of sampling: same seed, same answers."),
+    min_p: float = typer.Option(
+        0.0, "--min-p", metavar="P", min=0.0, max=1.0, show_default=False,
+        help="Sample among tokens at least P times as probable as the best.",
+    ),
+    repetition_penalty: float = typer.Option(
+        1.0, "--repetition-penalty", metavar="X", min=0.0, help="Above 1: what was said becomes less probable.",
+        show_default=False,
+    ),
+    seed: int = typer.Option(None, "--seed", metavar="N", help="Of sampling: same seed, same answers."),
     n_best: int = typer.Option(
         1, "--n-best", metavar="N", min=1, help="Answers a text, each behind the text's number and its rank."
     ),
@@ -52,9 +63,24 @@ def predict(
     reference: Path = typer.Option(
         None, "--reference", metavar="FILE", help="Nothing is decoded: these answers, one a line, are scored."
     ),
+    prompt: str = typer.Option(None, "--prompt", metavar="TEXT", help="A language model writes on from here."),
+    max_tokens: int = typer.Option(
+        0, "--max-tokens", metavar="N", min=0, help="The most tokens of an answer.", show_default=False
+    ),
+    stop: list[str] = typer.Option(
+        [], "--stop", metavar="TEXT", help="An answer ends before this; as often as you like."
+    ),
+    echo: bool = typer.Option(False, "--echo", metavar="", help="The prompt before its continuation."),
+    interactive: bool = typer.Option(False, "--interactive", metavar="", help="A prompt that one can talk to."),
+    shots: Path = typer.Option(
+        None, "--shots", metavar="FILE", help="Examples, input TAB answer a line, that are shown before every prompt."
+    ),
+    keep_end: bool = typer.Option(
+        False, "--keep-end", metavar="", help="Of a prompt beyond the context, keep the end."
+    ),
     as_json: bool = JSON_OPTION,
 ) -> None:
-    """Answer texts with a trained run: one line in, one line out."""
+    """Answer texts with a trained run: one line in, one line out; or let a language model write on."""
     if texts and file is not None:
         raise OptionError("give texts on the command line or --file, not both")
     if reference is not None and (beam or greedy or temperature is not None or top_k or top_p < 1 or n_best > 1):
@@ -62,15 +88,28 @@ def predict(
     from regard.runs.load import load
 
     loaded = load(run)
+    chosen = {"beam": beam, "greedy": greedy, "temperature": temperature, "top_k": top_k, "top_p": top_p,
+              "min_p": min_p, "repetition_penalty": repetition_penalty, "seed": seed, "n_best": n_best,
+              "max_tokens": max_tokens}  # fmt: skip
+    options = None if reference is not None else choose(loaded.recipe.decoding, **chosen)
+    manner = Manner(tuple(stop), echo, keep_end, Shots.read(shots) if shots is not None else Shots())
+    if interactive:
+        if texts or file is not None or prompt is not None or as_json:
+            raise OptionError("--interactive asks for its prompts itself; leave out texts, --file, --prompt and --json")
+        talk(loaded, options, manner)
+        return
+    if prompt is not None:
+        if texts or file is not None:
+            raise OptionError("give --prompt, or texts, or --file; one of the three")
+        write_on(loaded, readable([prompt])[0], options, manner, as_json=as_json)
+        return
+    if manner != Manner():
+        raise OptionError("--stop, --echo, --shots and --keep-end belong to --prompt and --interactive")
     inputs = readable(texts) if texts else read_lines(file)
     if reference is not None:
         answers = score_given(loaded, inputs, read_lines(reference))
         scores = True
     else:
-        options = choose(
-            loaded.recipe.decoding, beam=beam, greedy=greedy, temperature=temperature, top_k=top_k, top_p=top_p,
-            seed=seed, n_best=n_best,
-        )  # fmt: skip
         with counting("answering") as progress:
             answers = answer_lines(loaded, inputs, options, progress)
     links = align(loaded, inputs, [found[0].text if found else "" for found in answers]) if alignment else None

@@ -22,17 +22,28 @@ def choose(
     temperature: float | None = None,
     top_k: int = 0,
     top_p: float = 1.0,
-    seed: int = 1,
+    min_p: float = 0.0,
+    repetition_penalty: float = 1.0,
+    seed: int | None = None,
     n_best: int = 0,
+    max_tokens: int = 0,
 ) -> Strategy:
     """The strategy that the options name, or the recipe's own where they say nothing."""
+    found = _named(default, beam, greedy, temperature, top_k, top_p, min_p, repetition_penalty, seed, n_best)
+    return found.model_copy(update={"max_length": max_tokens}) if max_tokens else found
+
+
+def _named(
+    default: Any, beam: int, greedy: bool, temperature: float | None, top_k: int, top_p: float, min_p: float,
+    repetition_penalty: float, seed: int | None, n_best: int,
+) -> Strategy:  # fmt: skip
     from regard.core.config import parse
     from regard.decoding.options import Beam, Greedy, Sampling
 
     if temperature == 0:
         raise OptionError("--temperature 0 leaves nothing to chance; use --greedy, or a temperature above 0")
-    sampling = temperature is not None or top_k > 0 or top_p < 1
-    ways = {"--beam": beam, "--greedy": greedy, "--temperature/--top-k/--top-p": sampling}
+    sampling = temperature is not None or top_k > 0 or top_p < 1 or min_p > 0 or repetition_penalty != 1
+    ways = {"--beam": beam, "--greedy": greedy, "--temperature/--top-k/--top-p/--min-p": sampling}
     named = [name for name, wanted in ways.items() if wanted]
     if len(named) > 1:
         raise OptionError(f"{' and '.join(named)} do not go together; choose one way of decoding")
@@ -43,7 +54,9 @@ def choose(
             raise OptionError("--greedy knows one answer only; use --beam N or --temperature T with --n-best")
         return parse(Greedy, {}, where)
     if sampling:
-        chosen = {"temperature": temperature or 1.0, "top_k": top_k, "top_p": top_p, "seed": seed}
+        usual = default.temperature if hasattr(default, "temperature") else 1.0
+        chosen = {"temperature": temperature or usual, "top_k": top_k, "top_p": top_p, "min_p": min_p,
+                  "repetition_penalty": repetition_penalty, "seed": 1 if seed is None else seed}  # fmt: skip
         return parse(Sampling, {**chosen, **answers}, where)
     if beam:
         return parse(Beam, {"size": max(beam, n_best), **_penalty(default), **answers}, where)
@@ -55,6 +68,8 @@ def choose(
     if n_best > 1:
         size = {"size": max(default.size, n_best)} if hasattr(default, "size") else {}
         return parse(type(default), {**default.model_dump(), **size, **answers}, where)
+    if seed is not None and hasattr(default, "seed"):
+        return default.model_copy(update={"seed": seed})
     return default
 
 

@@ -51,6 +51,10 @@ class Choices:
         """The same alternatives where another one is usual."""
         return Choices(self.what, default, self.table)
 
+    def but(self, **table: str) -> Choices:
+        """The same alternatives, some of them with defaults of their own."""
+        return Choices(self.what, self.default, {**self.table, **table})
+
     def only(self, *kinds: str) -> Choices:
         """Some of the alternatives, the first of them by default."""
         return Choices(self.what, kinds[0], {kind: self.table[kind] for kind in kinds})

@@ -9,6 +9,22 @@ SPECIAL_SYMBOLS = ("<pad>", "<sos>", "<eos>", "<unk>")
 
 
 @dataclass(frozen=True, slots=True)
+class Specials:
+    """The ids of the special symbols in one vocabulary; −1: it has none. Ours have the first four, in this order."""
+
+    pad: int = PAD
+    sos: int = SOS
+    eos: int = EOS
+    unk: int = UNK
+
+    def known(self) -> tuple[int, ...]:
+        return tuple(sorted({id for id in (self.pad, self.sos, self.eos, self.unk) if id >= 0}))
+
+
+OUR_SPECIALS = Specials()
+
+
+@dataclass(frozen=True, slots=True)
 class Sizes:
     """What the data fixes about a model: how many symbols go in, how many come out, and whether they are the same."""
 

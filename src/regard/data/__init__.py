@@ -11,6 +11,9 @@ DATA = Choices(
         "small-world": "regard.data.sources:SmallWorld",
         "pairs": "regard.data.sources:PairFiles",
         "toy": "regard.data.toys:Toy",
+        "text": "regard.data.texts:TextFiles",
+        "python-english": "regard.data.texts:PythonEnglish",
+        "python-code": "regard.data.texts:PythonCode",
     },
 )
 
@@ -22,5 +25,7 @@ TOKENIZERS = Choices(
         "word": "regard.data.tokenizers:WordTokenizer",
         "character": "regard.data.tokenizers:CharacterTokenizer",
         "byte": "regard.data.tokenizers:ByteTokenizer",
+        "code": "regard.data.tokenizers:CodeTokenizer",
+        "imported": "regard.data.tokenizers:ImportedTokenizer",
     },
 )

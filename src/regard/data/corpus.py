@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 from regard.data.ledger import Ledger
 
@@ -50,7 +50,21 @@ class Corpus:
         assert len(self.weights) in (0, training), "one weight a training pair is needed"
 
 
-class CorpusPart(Protocol):
-    """Settings from which a corpus is made. Law: the same seed gives the same corpus."""
+    def training_texts(self, joint: bool) -> tuple[Iterator[str], ...]:
+        """What tokenizers are trained on: one stream of texts for both sides, or one for each."""
+        pairs = self.splits["train"]
+        if joint:
+            return ((text for pair in pairs for text in (pair.source, pair.target)),)
+        return (pair.source for pair in pairs), (pair.target for pair in pairs)
 
-    def load(self, seed: int, ledger: Ledger) -> Corpus: ...
+    def without_training(self) -> Corpus:
+        """All that can be scored; encoding the training pairs again would cost more than the scores."""
+        kept = {split: pairs for split, pairs in self.splits.items() if split != "train" and pairs}
+        gold = {split: alignments for split, alignments in self.gold.items() if split in kept}
+        return replace(self, splits=kept, gold=gold, weights=())
+
+
+class CorpusPart(Protocol):
+    """Settings from which a corpus is made, of pairs or of running text. Law: the same seed gives the same corpus."""
+
+    def load(self, seed: int, ledger: Ledger) -> Any: ...

@@ -13,9 +13,9 @@ from pydantic import Field
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from regard.core.config import Part
-from regard.core.errors import RunError
+from regard.core.errors import RecipeError, RunError
 from regard.core.files import write_text
-from regard.core.symbols import SPECIAL_SYMBOLS, UNK
+from regard.core.symbols import OUR_SPECIALS, SPECIAL_SYMBOLS, UNK, Specials
 
 # Threads in this process, but none in its forks, where the library's thread pool would hang or warn.
 if "TOKENIZERS_PARALLELISM" not in os.environ:
@@ -35,6 +35,7 @@ _WORD = (
     r"| ?[^\s\p{L}\p{M}\p{N}_]"
     r"|\s"
 )
+_CODE = r"\r?\n[ \t]*| ?_*\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s"
 _SMALLEST_BPE = len(SPECIAL_SYMBOLS) + 256
 
 
@@ -54,15 +55,29 @@ class Tokenizer:
     """Text to numbers and back. Law: ``decode(encode(text)) == text`` for any text of known pieces.
 
     Wraps a ``tokenizers.Tokenizer``, which is at ``raw`` and is saved as its ``tokenizer.json``. The ids 0 to
-    3 are the special symbols; none of them comes from a text that merely spells one.
+    3 are the special symbols (those of an imported one are in ``specials``); none of them comes from a text that
+    merely spells one.
     """
 
-    def __init__(self, raw: library.Tokenizer) -> None:
+    def __init__(self, raw: library.Tokenizer, specials: Specials = OUR_SPECIALS) -> None:
         self.raw = raw
+        self.specials = specials
         # Not part of the library's file, so it is set here for a trained and for a loaded tokenizer alike.
         raw.encode_special_tokens = True
         decoder = json.dumps(json.loads(raw.to_str())["decoder"])
         self._bytes = _byte_of_sign() if "ByteLevel" in decoder else {}
+
+    @property
+    def prepends_space(self) -> bool:
+        """Whether a text is read with one more space before it."""
+        normalizer = self.raw.normalizer
+        return normalizer is not None and normalizer.normalize_str("a") == " a"
+
+    @property
+    def joins_blocks(self) -> bool:
+        """Whether a text cut before a single space gives the same pieces as the whole: true of those made here."""
+        kinds = json.dumps(json.loads(self.raw.to_str())["pre_tokenizer"])
+        return '"Metaspace"' not in kinds and ('"ByteLevel"' in kinds or '"Split"' in kinds)
 
     @property
     def size(self) -> int:
@@ -91,9 +106,9 @@ class Tokenizer:
         token = self.raw.id_to_token(id)
         if token is None:
             raise IndexError(f"id {id} is not in a vocabulary of {self.size}")
-        if id < len(SPECIAL_SYMBOLS):
+        if id in self.specials.known():
             return token
-        if self._bytes:
+        if self._bytes and all(sign in self._bytes for sign in token):
             spelled = bytes(self._bytes[sign] for sign in token)
             token = spelled.decode("utf-8", errors="backslashreplace")
         return token.replace(" ", "▁")
@@ -102,7 +117,7 @@ class Tokenizer:
         write_text(path, self.raw.to_str(pretty=True))
 
     @classmethod
-    def load(cls, path: Path) -> Tokenizer:
+    def load(cls, path: Path, specials: Specials = OUR_SPECIALS) -> Tokenizer:
         if not path.is_file():
             raise RunError(f"no tokenizer at {path}; the run folder is not complete")
         try:
@@ -110,11 +125,11 @@ class Tokenizer:
         except Exception as error:  # the library raises nothing more special
             raise RunError(f"{path} is not a tokenizer file of the tokenizers library: {error}") from error
         found = tuple(raw.id_to_token(id) for id in range(len(SPECIAL_SYMBOLS)))
-        if found != SPECIAL_SYMBOLS:
+        if specials == OUR_SPECIALS and found != SPECIAL_SYMBOLS:
             raise RunError(
                 f"{path}: the ids 0 to 3 are {found}, expected {SPECIAL_SYMBOLS}; it was not made by Regard"
             )
-        return cls(raw)
+        return cls(raw, specials)
 
 
 def _trim(text: str, start: int, stop: int) -> tuple[int, int]:
@@ -130,6 +145,29 @@ class TokenizerPart(Part):
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         raise NotImplementedError
+
+    def specials(self) -> Specials:
+        """Where its special symbols stand."""
+        return OUR_SPECIALS
+
+
+class ImportedTokenizer(TokenizerPart):
+    """One that came with somebody else's model; its special symbols stand where they stood there (−1: not at all)."""
+
+    kind: str = "imported"
+    pad: int = Field(default=-1, ge=-1)
+    sos: int = Field(default=-1, ge=-1)
+    eos: int = Field(default=-1, ge=-1)
+    unk: int = Field(default=-1, ge=-1)
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        raise RecipeError(
+            "an imported tokenizer is not trained; choose tokenizer.kind = \"bpe\" (or word, character, byte), "
+            "or start from the imported run"
+        )
+
+    def specials(self) -> Specials:
+        return Specials(self.pad, self.sos, self.eos, self.unk)
 
 
 class ByteTokenizer(TokenizerPart):
@@ -163,15 +201,26 @@ class BpeTokenizer(TokenizerPart):
         raw.normalizer = _normalizer(self.lower, normalizers.Prepend(" "))
         raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
         raw.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
-        trainer = trainers.BpeTrainer(
-            vocab_size=self.vocabulary,
-            min_frequency=self.minimum_frequency,
-            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-            special_tokens=list(SPECIAL_SYMBOLS),
-            show_progress=False,
+        return _merge(raw, texts, self.vocabulary, self.minimum_frequency)
+
+
+class CodeTokenizer(TokenizerPart):
+    """Byte pairs inside the words of a program: a line's end with the indentation after it is one word, the parts of
+    a name between underscores are words, so are single digits and runs of signs.
+    """
+
+    kind: str = "code"
+    vocabulary: int = Field(default=8000, ge=_SMALLEST_BPE)
+    minimum_frequency: int = Field(default=2, ge=1)
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        raw = library.Tokenizer(models.BPE())
+        words = pre_tokenizers.Split(Regex(_CODE), behavior="isolated")
+        raw.pre_tokenizer = pre_tokenizers.Sequence(
+            [words, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
         )
-        raw.train_from_iterator(texts, trainer)
-        return _finish(raw)
+        raw.decoder = decoders.ByteLevel()
+        return _merge(raw, texts, self.vocabulary, self.minimum_frequency)
 
 
 class WordTokenizer(TokenizerPart):
@@ -208,6 +257,19 @@ class CharacterTokenizer(TokenizerPart):
         raw.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), behavior="isolated")
         raw.decoder = decoders.Fuse()
         return _count(raw, texts, self.vocabulary, self.minimum_frequency)
+
+
+def _merge(raw: library.Tokenizer, texts: Iterable[str], size: int, minimum: int) -> Tokenizer:
+    """Learns which neighbours belong together."""
+    trainer = trainers.BpeTrainer(
+        vocab_size=size,
+        min_frequency=minimum,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        special_tokens=list(SPECIAL_SYMBOLS),
+        show_progress=False,
+    )
+    raw.train_from_iterator(texts, trainer)
+    return _finish(raw)
 
 
 def _normalizer(lower: bool, *others: normalizers.Normalizer) -> normalizers.Normalizer:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.core.symbols import Sizes
+from regard.core.symbols import OUR_SPECIALS, Sizes, Specials
 from regard.data.corpus import Corpus
+from regard.data.texts import TextCorpus
+from regard.data.token_files import cache_folder
 from regard.data.tokenizers import Tokenizer, TokenizerPart
 
 JOINT, SOURCE, TARGET = "tokenizer.json", "source.tokenizer.json", "target.tokenizer.json"
@@ -27,13 +30,16 @@ class Vocabularies:
         return Sizes(self.source.size, self.target.size, shared=self.joint)
 
     @classmethod
-    def train(cls, config: TokenizerPart, corpus: Corpus) -> Vocabularies:
-        """Learned from the training split alone."""
-        pairs = corpus.splits["train"]
-        if config.joint:
-            both = config.train(text for pair in pairs for text in (pair.source, pair.target))
+    def train(cls, config: TokenizerPart, corpus: Corpus | TextCorpus) -> Vocabularies:
+        """Learned from the training split alone. Of running text, which may be long, a second time is a look-up."""
+        kept = known_place(config, corpus) if isinstance(corpus, TextCorpus) else None
+        if kept is not None and kept.is_file():
+            both = Tokenizer.load(kept)
             return cls(both, both)
-        return cls(config.train(pair.source for pair in pairs), config.train(pair.target for pair in pairs))
+        made = [config.train(texts) for texts in corpus.training_texts(config.joint)]
+        if kept is not None:
+            made[0].save(kept)
+        return cls(made[0], made[-1])
 
     def save(self, folder: Path) -> None:
         if self.joint:
@@ -43,8 +49,16 @@ class Vocabularies:
             self.target.save(folder / TARGET)
 
     @classmethod
-    def load(cls, folder: Path) -> Vocabularies:
+    def load(cls, folder: Path, specials: Specials = OUR_SPECIALS) -> Vocabularies:
         if (folder / JOINT).is_file() or not (folder / SOURCE).is_file():
-            both = Tokenizer.load(folder / JOINT)
+            both = Tokenizer.load(folder / JOINT, specials)
             return cls(both, both)
-        return cls(Tokenizer.load(folder / SOURCE), Tokenizer.load(folder / TARGET))
+        return cls(Tokenizer.load(folder / SOURCE, specials), Tokenizer.load(folder / TARGET, specials))
+
+
+def known_place(config: TokenizerPart, corpus: TextCorpus) -> Path:
+    """Where the tokenizer of these settings and these very texts is kept."""
+    digest = hashlib.sha256(config.model_dump_json().encode())
+    for text in corpus.splits["train"]:
+        digest.update(f"|{text.key()}".encode())
+    return cache_folder() / "tokenizers" / f"{digest.hexdigest()[:32]}.json"

@@ -33,6 +33,7 @@ def search(
     Of equal scores the lower token comes first, then the earlier prefix; an answer that was finished earlier
     stays ahead. Answers that reached their limit unfinished follow after all finished ones.
     """
+    assert not sentences.rest, "a beam opens a batch of answers with equally many tokens"
     contest = _Contest(sentences, options, symbols, trace)
     tokens_RT, state = sentences.first_BT, model.start(sentences.source)
     for position in range(1, max(sentences.limits, default=0) + 1):

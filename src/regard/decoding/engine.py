@@ -17,11 +17,15 @@ from regard.decoding.options import Beam, Greedy, Strategy
 from regard.decoding.scoring import score_given
 from regard.decoding.sentences import STANDARD, Sentences, Symbols
 from regard.decoding.trace import Trace
+from regard.decoding.walk import Watch
 
 BUDGET = 6400
 """Rows × length of a batch: 64 sentences of 20 tokens in a beam of 5."""
 SHORTEST = 10
 """Shorter inputs count as this long: their answers are not shorter in proportion, and rows cost as such."""
+
+SPREAD = 64
+"""Openings that differ by no more tokens than this are read together."""
 
 Progress = Callable[[int, int], None]
 Result = TypeVar("Result")
@@ -61,19 +65,27 @@ class TorchEngine:
         *,
         prompts: Sequence[Sequence[int]] | None = None,
         progress: Progress | None = None,
+        watch: Callable[[Sequence[int]], Watch] | None = None,
     ) -> list[list[Hypothesis]]:
-        """One list of hypotheses, best first, for each input, in the order of the inputs."""
+        """One list of hypotheses, best first, for each input, in the order of the inputs.
+
+        ``watch`` makes, for the places of a batch, somebody who is shown its tokens as they are chosen and may end
+        an answer; a beam, whose tokens are not settled before the end, has no use for one.
+        """
         if prompts is None:
             prompts = [()] * len(inputs)
         _same_number("prompts", prompts, inputs)
         search, openings = options.build(), [len(prompt) for prompt in prompts]
         lengths = [self.length(one) + opening for one, opening in zip(inputs, openings)]
+        spread = 0 if isinstance(options, Beam) else SPREAD
 
         def answer(places: list[int]) -> list[list[Hypothesis]]:
             sentences = self._sentences(inputs, places, options, prompts)
-            return search(self.model, sentences, symbols=self.symbols)
+            watching = {} if watch is None or isinstance(options, Beam) else {"watch": watch(places)}
+            return search(self.model, sentences, symbols=self.symbols, **watching)
 
-        return self._run(batches(lengths, openings, options.rows, self.budget), answer, len(inputs), progress)
+        plan = batches(lengths, openings, options.rows, self.budget, spread)
+        return self._run(plan, answer, len(inputs), progress)
 
     def explain(
         self, one_input: Any, options: Beam, *, prompt: Sequence[int] = ()
@@ -128,15 +140,18 @@ class TorchEngine:
         )
 
 
-def batches(lengths: Sequence[int], openings: Sequence[int], rows: int, budget: int) -> Iterator[list[int]]:
+def batches(
+    lengths: Sequence[int], openings: Sequence[int], rows: int, budget: int, spread: int = 0
+) -> Iterator[list[int]]:
     """Places of inputs of like length, longest first, as many as the budget allows and at least one.
 
-    The openings of a batch have the same length, because a model is fed rectangles.
+    The openings of a batch differ in length by ``spread`` at most: a model is fed rectangles, and what an opening
+    has more than the shortest is read token by token.
     """
     batch: list[int] = []
     room = 0
     for place in sorted(range(len(lengths)), key=lambda place: (-openings[place], -lengths[place])):
-        if batch and (len(batch) >= room or openings[batch[0]] != openings[place]):
+        if batch and (len(batch) >= room or openings[batch[0]] - openings[place] > spread):
             yield batch
             batch = []
         if not batch:

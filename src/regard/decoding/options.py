@@ -82,13 +82,14 @@ class Beam(Strategy):
 
 
 class Sampling(Strategy):
-    """Tokens by chance: temperature first, then top-k, top-p and min-p, each on what the last one left."""
+    """Tokens by chance: repetition penalty, temperature, top-k, top-p, min-p, each on what the last one left."""
 
     kind: str = "sampling"
     temperature: float = 1.0
     top_k: int = Field(default=0, ge=0)
     top_p: float = Field(default=1.0, gt=0.0, le=1.0)
     min_p: float = Field(default=0.0, ge=0.0, le=1.0)
+    repetition_penalty: float = Field(default=1.0, gt=0.0, le=100.0)  # above 1: what was said becomes less probable
     seed: int = Field(default=1, ge=0)
     n_best: int = Field(default=1, ge=1)
 

@@ -10,20 +10,62 @@ from regard.core.seams import Decodable, Hypothesis
 from regard.decoding.filters import heat, keep_min_p, keep_top_k, keep_top_p
 from regard.decoding.options import Sampling
 from regard.decoding.sentences import STANDARD, Sentences, Symbols
-from regard.decoding.walk import walk
+from regard.decoding.top import IMPOSSIBLE
+from regard.decoding.walk import Watch, walk
 
 
 def search(
-    model: Decodable, sentences: Sentences, options: Sampling, symbols: Symbols = STANDARD
+    model: Decodable,
+    sentences: Sentences,
+    options: Sampling,
+    symbols: Symbols = STANDARD,
+    watch: Watch | None = None,
 ) -> list[list[Hypothesis]]:
     """``n_best`` independent samples of each sentence, the most probable first; two may be the same."""
     chance_ANT = random_numbers(sentences, options).to(sentences.first_BT.device)
+    said = Said(sentences, options) if options.repetition_penalty != 1.0 else None
 
-    def choose(scores_RW: Tensor, position: int, running_B: Tensor) -> Tensor:
-        chance_BN = chance_ANT[running_B, :, position - 1]
-        return draw(filtered(scores_RW, options), chance_BN.view(len(scores_RW), -1)).view_as(chance_BN)
+    def choose(logits_RW: Tensor, scores_RW: Tensor, chosen_B: Tensor, running_B: Tensor) -> Tensor:
+        chance_BN = chance_ANT[running_B, :, chosen_B.clamp(min=1) - 1]
+        if said is not None:
+            allowed_RW = scores_RW > IMPOSSIBLE
+            scores_RW = said.discourage(logits_RW.float(), running_B).masked_fill(~allowed_RW, IMPOSSIBLE)
+        tokens_BN = draw(filtered(scores_RW, options), chance_BN.view(len(scores_RW), -1)).view_as(chance_BN)
+        if said is not None:
+            said.add(running_B, tokens_BN, chosen_B)
+        return tokens_BN
 
-    return walk(model, sentences, symbols, options.rows, choose)
+    return walk(model, sentences, symbols, options.rows, choose, watch)
+
+
+class Said:
+    """Which tokens stand in each way's text so far, its opening included."""
+
+    def __init__(self, sentences: Sentences, options: Sampling) -> None:
+        self.penalty = options.repetition_penalty
+        self.ways = options.n_best
+        self.openings = [
+            [*first, *rest]
+            for first, rest in zip(sentences.first_BT.tolist(), sentences.rest or [()] * len(sentences.limits))
+        ]
+        self.said_ANW = torch.zeros(0)
+
+    def discourage(self, logits_RW: Tensor, running_B: Tensor) -> Tensor:
+        """What was said is divided by the penalty where its logit is positive, else multiplied (Keskar et al. 2019)."""
+        if not len(self.said_ANW):
+            shape = (len(self.openings), self.ways, logits_RW.shape[1])
+            self.said_ANW = torch.zeros(shape, dtype=torch.bool, device=logits_RW.device)
+            for own_NW, opening in zip(self.said_ANW, self.openings):
+                own_NW[:, opening] = True
+        rows = len(logits_RW) // len(running_B)
+        said_RW = self.said_ANW[running_B, :rows].flatten(0, 1)
+        lowered_RW = torch.where(logits_RW > 0, logits_RW / self.penalty, logits_RW * self.penalty)
+        return torch.where(said_RW, lowered_RW, logits_RW)
+
+    def add(self, running_B: Tensor, tokens_BN: Tensor, chosen_B: Tensor) -> None:
+        heard_B = chosen_B >= 1
+        way_N = torch.arange(self.ways, device=tokens_BN.device)
+        self.said_ANW[running_B[heard_B, None], way_N, tokens_BN[heard_B]] = True
 
 
 def filtered(logits_RW: Tensor, options: Sampling) -> Tensor:

@@ -25,6 +25,7 @@ def score_given(
     Limits do not matter.
     """
     assert len(targets) == len(sentences.limits), "one target a sentence"
+    assert not sentences.rest, "openings of one length"
     if not targets:
         return []
     device = sentences.first_BT.device

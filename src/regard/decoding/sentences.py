@@ -15,9 +15,9 @@ from regard.core.symbols import EOS, PAD, SOS
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """The symbol that opens an answer, the one that closes it, and those that are never chosen."""
+    """The symbol that opens an answer (None: its prompt does), the one that closes it, and those never chosen."""
 
-    start: int = SOS
+    start: int | None = SOS
     end: int = EOS
     forbidden: tuple[int, ...] = (PAD, SOS)
 
@@ -30,12 +30,16 @@ STANDARD = Symbols()
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """One batch: the source, the tokens that open the answers, their limits, their places in the input."""
+    """One batch: the source, the tokens that open the answers, their limits, their places in the input.
+
+    ``rest`` is what some openings have more than the shortest; a search reads it before it chooses.
+    """
 
     source: Any
     first_BT: Tensor
     limits: tuple[int, ...]
     indices: tuple[int, ...]
+    rest: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         assert len(self.first_BT) == len(self.limits) == len(self.indices), "one limit and index a sentence"
@@ -50,21 +54,24 @@ class Sentences:
         *,
         prompts: Sequence[Sequence[int]] | None = None,
         indices: Sequence[int] | None = None,
-        start: int = SOS,
+        start: int | None = SOS,
         device: torch.device | str = "cpu",
     ) -> Sentences:
-        """Answers that open with the start symbol and a prompt, of the same length for a whole batch."""
-        openings = [[start, *prompt] for prompt in (prompts if prompts is not None else [()] * len(limits))]
-        width = max(map(len, openings), default=1)
-        first_BT = torch.tensor(openings, dtype=torch.long, device=device).view(len(limits), width)
-        return cls(source, first_BT, tuple(limits), tuple(range(len(limits)) if indices is None else indices))
+        """Answers that open with the start symbol and a prompt."""
+        opening = [] if start is None else [start]
+        openings = [[*opening, *prompt] for prompt in (prompts if prompts is not None else [()] * len(limits))]
+        width = min(map(len, openings), default=1)
+        first_BT = torch.tensor([one[:width] for one in openings], dtype=torch.long, device=device)
+        rest = tuple(tuple(one[width:]) for one in openings)
+        places = tuple(range(len(limits)) if indices is None else indices)
+        return cls(source, first_BT.view(len(limits), width), tuple(limits), places, rest if any(rest) else ())
 
 
 class Search(Protocol):
     """Chooses answers for a batch of sentences.
 
     Law: for each sentence a list of hypotheses, finished ones first, then by score; their tokens are what
-    follows the first tokens, without the closing symbol; their log-probability is the model's own. What is
+    follows the opening, without the closing symbol; their log-probability is the model's own. What is
     chosen for a sentence does not depend on the others of its batch.
     """
 

@@ -1,4 +1,4 @@
-"""Parts between attention and a model: embeddings, positions, feed-forward, blocks, recurrent cells, the loss."""
+"""Parts between attention and a model: embeddings, positions, feed-forward, norms, blocks, cells, the loss."""
 
 from regard.core.config import Choices
 
@@ -21,6 +21,14 @@ FEED_FORWARDS = Choices(
     {
         "plain": "regard.layers.feed_forward:FeedForwardConfig",
         "gated": "regard.layers.feed_forward:GatedFeedForwardConfig",
+    },
+)
+NORMS = Choices(
+    "norm",
+    "layer",
+    {
+        "layer": "regard.layers.norms:LayerNormConfig",
+        "rms": "regard.layers.norms:RmsNormConfig",
     },
 )
 CELLS = Choices(

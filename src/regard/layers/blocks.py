@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from regard.attention.heads import Cache, CrossAttention, Memory, SelfAttention
 from regard.attention.masks import Mask
@@ -12,14 +17,16 @@ from regard.core.seams import Position
 from regard.layers.dropout import Dropout
 
 Sublayer = Callable[[Tensor], Tensor]
+NewNorm = Callable[[int], nn.Module]
+"""From a width to a norm."""
 
 
 class PostNorm(nn.Module):
-    """y = LayerNorm(x + Dropout(f(x))), as published (Vaswani et al. 2017, section 3.1)."""
+    """y = Norm(x + Dropout(f(x))), as published (Vaswani et al. 2017, section 3.1)."""
 
-    def __init__(self, width: int, dropout: float) -> None:
+    def __init__(self, width: int, dropout: float, new_norm: NewNorm = nn.LayerNorm) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width)
+        self.norm = new_norm(width)
         self.dropout = Dropout(dropout)
 
     def forward(self, x_BTD: Tensor, sublayer: Sublayer) -> Tensor:
@@ -27,11 +34,11 @@ class PostNorm(nn.Module):
 
 
 class PreNorm(nn.Module):
-    """y = x + Dropout(f(LayerNorm(x))): the residual path stays free, deep stacks train without warm-up."""
+    """y = x + Dropout(f(Norm(x))): the residual path stays free, deep stacks train without warm-up."""
 
-    def __init__(self, width: int, dropout: float) -> None:
+    def __init__(self, width: int, dropout: float, new_norm: NewNorm = nn.LayerNorm) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width)
+        self.norm = new_norm(width)
         self.dropout = Dropout(dropout)
 
     def forward(self, x_BTD: Tensor, sublayer: Sublayer) -> Tensor:
@@ -79,3 +86,55 @@ class DecoderLayer(nn.Module):
         x_BTD = self.attention_residual(x_BTD, lambda x: self.attention(x, mask, position, cache))
         x_BTD = self.cross_residual(x_BTD, lambda x: self.cross(x, memory))
         return self.feed_forward_residual(x_BTD, self.feed_forward)
+
+
+class CausalStack(nn.Module):
+    """A decoder alone: blocks of masked self-attention over the text so far, and a norm at their end."""
+
+    def __init__(self, layers: Iterable[EncoderLayer], position: nn.Module, norm: nn.Module, dropout: float) -> None:
+        super().__init__()
+        self.position: Any = position
+        self.dropout = Dropout(dropout)
+        self.layers = nn.ModuleList(layers)
+        self.norm = norm
+        self.recompute = False  # activation checkpointing, set by the training loop
+
+    def forward(self, x_RTD: Tensor, mask: Mask, caches: Sequence[Cache] = ()) -> Tensor:
+        x_RTD = self.dropout(self.position.embed(x_RTD, mask.offset))
+        for index, layer in enumerate(self.layers):
+            x_RTD = run_layer(layer, self.recompute, x_RTD, mask, self.position, caches[index] if caches else None)
+        return self.norm(x_RTD)
+
+    def new_caches(self, rows: int, room: int, like: Tensor) -> list[Cache]:
+        """Empty ones, with room for so many positions; more room is made when it is needed."""
+        return [layer.attention.new_cache(rows, like, room) for layer in self.layers]  # type: ignore[union-attr, operator]
+
+
+@dataclass(slots=True)
+class StackState:
+    """Keys and values of the text so far, by row; there is no source to keep."""
+
+    caches: list[Cache]
+
+    @property
+    def length(self) -> int:
+        return self.caches[0].length
+
+    def reorder(self, rows: Tensor) -> StackState:
+        return StackState([cache.reorder(rows) for cache in self.caches])
+
+
+def start_small(stack: nn.Module, spread: float = 0.02) -> None:
+    """Small random weights; what each of the 2 L sub-layers adds is √(2 L) times smaller (Radford et al. 2019)."""
+    layers = [module for module in stack.modules() if isinstance(module, EncoderLayer)]
+    last = {id(module) for layer in layers for module in (layer.attention.output, layer.feed_forward.outer)}
+    for module in stack.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.normal_(module.weight, std=spread / (math.sqrt(2 * len(layers)) if id(module) in last else 1.0))
+
+
+def run_layer(layer: nn.Module, recompute: bool, *inputs: Any) -> Tensor:
+    """Runs a layer; with ``recompute`` its inner activations are thrown away and made again in the backward pass."""
+    if recompute and torch.is_grad_enabled():
+        return checkpoint(layer, *inputs, use_reentrant=False)
+    return layer(*inputs)

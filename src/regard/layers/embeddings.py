@@ -37,6 +37,15 @@ class TokenEmbedding(nn.Module):
         return functional.embedding(tokens_BT, self.weight) * self.scale
 
 
+class PlainEmbedding(TokenEmbedding):
+    """A learned vector for each symbol, as it is; small at the start (Radford et al. 2019)."""
+
+    def __init__(self, symbols: int, width: int) -> None:
+        super().__init__(symbols, width)
+        self.scale = 1.0
+        nn.init.normal_(self.weight, std=0.02)
+
+
 class OneHot(nn.Module):
     """The symbol's number as a vector with a single 1: nothing is learned, the next layer does all the work."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 import torch
@@ -13,11 +14,20 @@ from torch.nn import functional
 from regard.core.config import Part
 from regard.layers.dropout import Dropout
 
+
+def squared_relu(x: Tensor) -> Tensor:
+    """max(x, 0)² (So et al. 2021)."""
+    return torch.relu(x).square()
+
+
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
+    "squared-relu": squared_relu,
     "gelu": functional.gelu,
+    "gelu-tanh": partial(functional.gelu, approximate="tanh"),  # as GPT-2 was trained
     "silu": functional.silu,
 }
+Activation = Literal["relu", "squared-relu", "gelu", "gelu-tanh", "silu"]
 
 
 class FeedForward(nn.Module):
@@ -62,14 +72,14 @@ class GatedFeedForward(nn.Module):
 
 
 class FeedForwardConfig(Part):
-    """Two layers with ReLU as published, or GELU."""
+    """Two layers with ReLU as published, or another activation."""
 
     kind: str = "plain"
-    width: int = Field(2048, ge=1)
-    activation: Literal["relu", "gelu"] = "relu"
+    width: int = Field(2048, ge=0)  # 0: four times the model's
+    activation: Activation = "relu"
 
     def build(self, model_width: int, dropout: float) -> nn.Module:
-        return FeedForward(model_width, self.width, ACTIVATIONS[self.activation], dropout)
+        return FeedForward(model_width, self.width or 4 * model_width, ACTIVATIONS[self.activation], dropout)
 
 
 class GatedFeedForwardConfig(Part):
@@ -77,7 +87,7 @@ class GatedFeedForwardConfig(Part):
 
     kind: str = "gated"
     width: int = Field(1365, ge=1)
-    activation: Literal["silu", "gelu"] = "silu"
+    activation: Activation = "silu"
 
     def build(self, model_width: int, dropout: float) -> nn.Module:
         return GatedFeedForward(model_width, self.width, ACTIVATIONS[self.activation], dropout)

@@ -11,5 +11,8 @@ MODELS = Choices(
         "luong": "regard.models.luong:LuongConfig",
         "convolution": "regard.models.convolution:ConvolutionConfig",
         "transformer": "regard.models.transformer:TransformerConfig",
+        "recurrent": "regard.models.recurrent:RecurrentConfig",
+        "gpt": "regard.models.gpt:GptConfig",
+        "llama": "regard.models.llama:LlamaConfig",
     },
 )

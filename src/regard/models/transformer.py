@@ -8,10 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-import torch
 from pydantic import Field, SerializeAsAny, model_validator
 from torch import Tensor, nn
-from torch.utils.checkpoint import checkpoint
 
 from regard.attention import MECHANISMS
 from regard.attention.heads import Cache, CrossAttention, HeadShape, Memory, SelfAttention, sentences_kept
@@ -19,7 +17,7 @@ from regard.attention.masks import CAUSAL, Mask, padding
 from regard.core.config import Part
 from regard.core.symbols import Sizes
 from regard.layers import FEED_FORWARDS, POSITIONS
-from regard.layers.blocks import DecoderLayer, EncoderLayer, PostNorm, PreNorm
+from regard.layers.blocks import DecoderLayer, EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import TokenEmbedding, VocabularyHead
 
@@ -134,13 +132,6 @@ class Decoder(nn.Module):
             cache = None if caches is None else caches[index]
             x_BTD = run_layer(layer, self.recompute, x_BTD, memory, mask, self.position, cache)
         return self.norm(x_BTD)
-
-
-def run_layer(layer: nn.Module, recompute: bool, *inputs: Any) -> Tensor:
-    """Runs a layer; with ``recompute`` its inner activations are thrown away and made again in the backward pass."""
-    if recompute and torch.is_grad_enabled():
-        return checkpoint(layer, *inputs, use_reentrant=False)
-    return layer(*inputs)
 
 
 class Transformer(nn.Module):

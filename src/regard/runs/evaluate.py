@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from regard.core.errors import DataError
 from regard.core.files import read_json, write_json
 from regard.core.seams import Progress
-from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.readers import read_parallel
 from regard.decoding.options import Strategy
@@ -35,7 +34,7 @@ def evaluate(
         pairs = read_parallel(Path(source), Path(reference), "given", ledger)
         given = run.task.score_pairs(run.model, pairs, strategy, run.device, progress)
         return {**given, "skipped": [asdict(one) for one in ledger.exceptions]}
-    corpus = without_training(load_corpus(run.recipe))
+    corpus = load_corpus(run.recipe).without_training()
     task = build_task(run.recipe, corpus, run.vocabularies)
     splits = [split for split in corpus.splits if split != "validation"] or list(corpus.splits)
     if not splits:
@@ -48,10 +47,3 @@ def evaluate(
     before = read_json(run.folder.scores) if run.folder.scores.exists() else {}
     write_json(run.folder.scores, {**before, **scores})
     return scores
-
-
-def without_training(corpus: Corpus) -> Corpus:
-    """All that can be scored; encoding the training pairs again would cost more than the scores."""
-    kept = {split: pairs for split, pairs in corpus.splits.items() if split != "train" and pairs}
-    gold = {split: alignments for split, alignments in corpus.gold.items() if split in kept}
-    return replace(corpus, splits=kept, gold=gold, weights=())

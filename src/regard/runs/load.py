@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from regard.core.config import parse, read_toml
-from regard.core.errors import DataError
+from regard.core.errors import DataError, OptionError
 from regard.core.files import read_json
 from regard.core.seams import Answer, Progress
 from regard.data.corpus import Corpus, Pair
@@ -24,6 +24,7 @@ from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe
 from regard.runs.train import build_model, build_task
 from regard.tasks.alignment import WordWeights, word_weights
+from regard.tasks.continuation import Continuation
 from regard.tasks.metrics.alignment import Head
 from regard.training import checkpoints, machine
 
@@ -42,6 +43,16 @@ class Run:
     @cached_property
     def engine(self) -> TorchEngine:
         return self.task.engine(self.model, self.device)
+
+    @cached_property
+    def continuation(self) -> Continuation:
+        """What writes on from prompts, where the run is a language model."""
+        if not hasattr(self.task, "continuation"):
+            raise OptionError(
+                f"{self.folder.path} answers texts ({self.recipe.task.kind}) and does not write on from a prompt; "
+                "give it texts, or name the run of a language model"
+            )
+        return self.task.continuation(self.model, self.device)
 
     def predict(
         self, texts: Sequence[str], options: Strategy | None = None, progress: Progress | None = None
@@ -91,7 +102,7 @@ def load(run: str | Path, device: str = "") -> Run:
     folder = RunFolder(Path(run).expanduser())
     folder.require(folder.recipe, folder.weights)
     recipe = parse(Recipe, read_toml(folder.recipe), where=str(folder.recipe))
-    vocabularies = Vocabularies.load(folder.path)
+    vocabularies = Vocabularies.load(folder.path, recipe.tokenizer.specials())  # type: ignore[attr-defined]
     where = machine.choose_device(device or recipe.device)
     machine.keep_memory()
     machine.set_threads(recipe.training.threads)

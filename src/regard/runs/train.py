@@ -117,7 +117,7 @@ def _vocabularies(recipe: Recipe, corpus: Corpus, folder: RunFolder, ranks: mach
     if not held and ranks.leads:
         Vocabularies.train(recipe.tokenizer, corpus).save(folder.path)  # type: ignore[arg-type]
     ranks.wait()
-    return Vocabularies.load(folder.path)
+    return Vocabularies.load(folder.path, recipe.tokenizer.specials())  # type: ignore[attr-defined]
 
 
 def _conclude(loop: Loop, folder: RunFolder) -> Trained:

@@ -2,4 +2,11 @@
 
 from regard.core.config import Choices
 
-TASKS = Choices("task", "translation", {"translation": "regard.tasks.translation:TranslationConfig"})
+TASKS = Choices(
+    "task",
+    "translation",
+    {
+        "translation": "regard.tasks.translation:TranslationConfig",
+        "language-model": "regard.tasks.language_modelling:LanguageModelConfig",
+    },
+)

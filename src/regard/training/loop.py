@@ -25,6 +25,7 @@ from regard.data.batching import epoch_order, in_length_order, parts
 from regard.training import OPTIMIZERS, SCHEDULES, checkpoints
 from regard.training.machine import Ranks
 
+CARRIED = "task//"  # before the names of tensors that a task carries from step to step
 EXPLODED = 10.0  # a loss this many times the first one is not coming back
 
 
@@ -136,16 +137,22 @@ class Loop:
         """Global batches from where training stands, epoch after epoch, each a list of examples."""
         while not self.is_over:
             examples = self.task.examples("train", self.progress.epoch)
-            lengths_NA = self.task.lengths(examples)
-            weights = getattr(self.task, "weights", ())
-            order = epoch_order(lengths_NA, self.config.batch_tokens, self.seed, self.progress.epoch, weights)
             if not len(examples):
                 raise TrainingError("there is nothing to train on: the training split has no usable examples")
+            order = self.own_order(examples)
+            if order is None:
+                lengths_NA, weights = self.task.lengths(examples), getattr(self.task, "weights", ())
+                order = epoch_order(lengths_NA, self.config.batch_tokens, self.seed, self.progress.epoch, weights)
             for indices in order[self.progress.batch :]:
                 self.progress.batch += 1
                 yield [examples[index] for index in indices]
             self.progress.epoch += 1
             self.progress.batch = 0
+
+    def own_order(self, examples: Sequence[Any]) -> list[np.ndarray] | None:
+        """The task's batches where it has an order of its own (streams that are read on), else None."""
+        order = getattr(self.task, "order", None)
+        return None if order is None else order(examples, self.config.batch_tokens)
 
     def step(self, examples: list[Any]) -> None:
         """One update from one global batch, whoever computes its parts."""
@@ -229,6 +236,9 @@ class Loop:
         else:
             progress.waited += 1
         self.tell("validated", progress.step, {**figures, "seconds": progress.seconds})
+        glimpse = getattr(self.task, "glimpse", None)
+        if glimpse is not None and self.ranks.leads and (text := glimpse(self.model, self.device)):
+            self.tell("said", f"a sample: {text}")
         if self.config.patience and progress.waited >= self.config.patience:
             progress.stopped_early = True
             self.tell(
@@ -245,7 +255,9 @@ class Loop:
         self.model.eval()
         totals: dict[str, float] = {}
         counts: dict[str, int] = {}
-        batches = in_length_order(self.task.lengths(examples), self.config.batch_tokens)
+        batches = self.own_order(examples)
+        if batches is None:
+            batches = in_length_order(self.task.lengths(examples), self.config.batch_tokens)
         own = batches[self.ranks.rank :: self.ranks.world]
         share = 1 if own else 0
         for indices in own or batches[:1]:  # a rank without work must still send the same names
@@ -255,7 +267,9 @@ class Loop:
                 counts[name] = counts.get(name, 0) + sums.counts[name] * share
         totals = self.ranks.add_figures(totals)
         divisors = self.ranks.add_figures({name: float(count) for name, count in counts.items()})
-        return {name: totals[name] / max(divisors[name], 1) for name in totals}
+        means = {name: totals[name] / max(divisors[name], 1) for name in totals}
+        derive = getattr(self.task, "derived", None)  # figures that are no means, such as perplexity
+        return means if derive is None else {**means, **derive(split, means)}
 
     def save(self) -> None:
         if self.ranks.leads:
@@ -269,6 +283,8 @@ class Loop:
     def save_to(self, folder: Path) -> None:
         state = {**self.progress.as_dict(), "seed": self.seed, "threads": torch.get_num_threads()}
         tensors = self.optimizer.tensors(self.names)
+        if hasattr(self.task, "carried"):
+            tensors |= {f"{CARRIED}{name}": tensor for name, tensor in self.task.carried().items()}
         checkpoints.save(folder, checkpoints.weights_of(self.model), tensors, state)
 
     def resume(self) -> bool:
@@ -290,6 +306,9 @@ class Loop:
             )
         checkpoints.put_weights(self.model, found.weights, str(found.folder))
         self.optimizer.restore(found.optimizer, self.names)
+        if hasattr(self.task, "restore"):
+            held = {name: tensor for name, tensor in found.optimizer.items() if name.startswith(CARRIED)}
+            self.task.restore({name.removeprefix(CARRIED): tensor.to(self.device) for name, tensor in held.items()})
         self.progress = Progress(**{name: found.state[name] for name in Progress.__slots__})
         return True
 

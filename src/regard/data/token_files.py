@@ -1,0 +1,115 @@
+"""Tokens of a whole corpus in one memory-mapped file: tokenised once, larger than memory, there at once again."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from regard.core.files import read_json, write_atomically, write_json
+from regard.data.texts import Text
+from regard.data.tokenizers import Tokenizer
+
+FORMAT = 1
+BATCH = 64
+"""Blocks that are tokenised together, on all cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFile:
+    """A stream of documents, <eos> before the first and after each that ends; numbers as narrow as the vocabulary."""
+
+    path: Path
+    dtype: str
+    tokens: int
+    characters: int
+    documents: int
+
+    def open(self) -> np.ndarray:
+        if not self.tokens:
+            return np.zeros(0, self.dtype)
+        return np.memmap(self.path, dtype=self.dtype, mode="r", shape=(self.tokens,))
+
+
+def cache_folder() -> Path:
+    """Where token files are kept: ``REGARD_CACHE``, else ``regard`` in the user's cache folder."""
+    own = os.environ.get("REGARD_CACHE")
+    if own:
+        return Path(own).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
+
+
+def token_file(texts: Sequence[Text], tokenizer: Tokenizer, *, lines: bool = False) -> TokenFile:
+    """The tokens of these texts, from the cache where the same texts met the same tokenizer before."""
+    fingerprint = hashlib.sha256(f"{FORMAT}|{lines}|{tokenizer.raw.to_str()}".encode())
+    for text in texts:
+        fingerprint.update(f"|{text.key()}|{text.ends}".encode())
+    path = cache_folder() / "tokens" / f"{fingerprint.hexdigest()[:32]}.bin"
+    about = path.with_suffix(".json")
+    if about.is_file() and path.is_file():
+        made = TokenFile(path, **read_json(about))
+        if path.stat().st_size == made.tokens * np.dtype(made.dtype).itemsize:
+            return made
+    counts = [0, 0, 0]
+    dtype = "uint16" if tokenizer.size <= 1 << 16 else "uint32"
+
+    def write(part: Path) -> None:
+        with part.open("wb") as file:
+            for tokens, characters, documents in encoded(texts, tokenizer, lines=lines):
+                np.asarray(tokens, dtype).tofile(file)
+                for place, more in enumerate((len(tokens), characters, documents)):
+                    counts[place] += more
+
+    write_atomically(path, write)
+    made = TokenFile(path, dtype, *counts)
+    write_json(about, {name: value for name, value in asdict(made).items() if name != "path"})
+    return made
+
+
+def encoded(
+    texts: Sequence[Text], tokenizer: Tokenizer, *, lines: bool = False
+) -> Iterator[tuple[list[int], int, int]]:
+    """Tokens with the characters that they stand for and the documents that end with them, batch by batch."""
+    end = tokenizer.specials.eos
+    yield [end], 0, 0
+    pieces = (piece for text in texts for piece in (line_pieces(text) if lines else block_pieces(text, tokenizer)))
+    while batch := list(itertools.islice(pieces, BATCH)):
+        tokens: list[int] = []
+        for own, piece in zip(tokenizer.encode_batch([piece.text for piece in batch]), batch, strict=True):
+            tokens += [*own, end] if piece.ends else own
+        yield tokens, sum(piece.characters for piece in batch), sum(piece.ends for piece in batch)
+
+
+class Piece(NamedTuple):
+    """What is tokenised at once, the characters that it stands for, and whether a document ends with it."""
+
+    text: str
+    characters: int
+    ends: bool
+
+
+def block_pieces(text: Text, tokenizer: Tokenizer) -> Iterator[Piece]:
+    """A document's blocks; the space that a tokenizer puts before every text is taken off those that have one."""
+    blocks = text.blocks() if tokenizer.joins_blocks else iter(["".join(text.blocks())])
+    block, first = next(blocks, ""), True
+    while block:
+        following = next(blocks, "")
+        fed = block[1:] if tokenizer.prepends_space and not first else block
+        yield Piece(fed, len(block), text.ends and not following)
+        block, first = following, False
+
+
+def line_pieces(text: Text) -> Iterator[Piece]:
+    """Every line that is not empty is a document."""
+    held = ""
+    for block in itertools.chain(text.blocks(), ["\n"]):
+        *whole, held = (held + block).split("\n")
+        for line in whole:
+            if line.strip():
+                yield Piece(line, len(line) + 1, True)

@@ -1,0 +1,117 @@
+"""GPT: a decoder alone, which reads what stands there and says what comes next (Radford et al. 2018, 2019).
+
+Pre-norm blocks of masked self-attention and feed-forward, learned positions, one matrix for words in and words
+out; the defaults are GPT-2's. Read it top to bottom: configuration, sizes, model.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SerializeAsAny, model_validator
+from torch import Tensor, nn
+
+from regard.attention import MECHANISMS
+from regard.attention.heads import HeadShape, SelfAttention
+from regard.attention.masks import CAUSAL, inside_segments
+from regard.core.config import Part
+from regard.core.symbols import Sizes
+from regard.layers import FEED_FORWARDS, NORMS, POSITIONS
+from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm, StackState, start_small
+from regard.layers.embeddings import PlainEmbedding, VocabularyHead
+from regard.layers.feed_forward import Activation, FeedForwardConfig
+
+
+class GptFeedForwardConfig(FeedForwardConfig):
+    """Two layers, GELU between them, four times as wide as the model."""
+
+    width: int = Field(0, ge=0)
+    activation: Activation = "gelu-tanh"
+
+
+class GptConfig(Part):
+    """A decoder-only Transformer; the defaults are the smallest GPT-2."""
+
+    kind: str = "gpt"
+    layers: int = Field(12, ge=1)
+    width: int = Field(768, ge=1)
+    heads: int = Field(12, ge=1)
+    dropout: float = Field(0.1, ge=0, lt=1)
+    tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
+    attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
+    position: Annotated[SerializeAsAny[Part], POSITIONS.with_default("learned")] = Field(
+        default_factory=POSITIONS.with_default("learned").make
+    )
+    feed_forward: Annotated[
+        SerializeAsAny[Part], FEED_FORWARDS.but(plain="regard.models.gpt:GptFeedForwardConfig")
+    ] = Field(default_factory=GptFeedForwardConfig)
+    norm: Annotated[SerializeAsAny[Part], NORMS] = Field(default_factory=NORMS.make)
+
+    @model_validator(mode="after")
+    def _fits(self) -> GptConfig:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
+        return self
+
+    def build(self, sizes: Sizes) -> Gpt:
+        return Gpt(self, sizes)
+
+    def block(self) -> EncoderLayer:
+        key_width = self.width // self.heads
+        mechanism = self.attention.build(key_width, key_width)  # type: ignore[attr-defined]
+        return EncoderLayer(
+            SelfAttention(HeadShape(self.width, self.heads), mechanism),
+            self.feed_forward.build(self.width, 0.0),  # type: ignore[attr-defined]
+            lambda: PreNorm(self.width, self.dropout, self.norm.build),  # type: ignore[attr-defined]
+        )
+
+
+def _size(layers: int, width: int, heads: int, longest: int = 1024) -> dict[str, Any]:
+    return {"layers": layers, "width": width, "heads": heads, "position": {"kind": "learned", "longest": longest}}
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "gpt-character": _size(4, 128, 4, 256),
+    "gpt2": _size(12, 768, 12),
+    "gpt2-medium": _size(24, 1024, 16),
+    "gpt2-large": _size(36, 1280, 20),
+    "gpt2-xl": _size(48, 1600, 25),
+    "gpt3": _size(96, 12288, 96, 2048),  # its alternating sparse layers apart (Brown et al. 2020, table 2.1)
+}
+"""The ``[model]`` table of well-known sizes."""
+
+
+class Gpt(nn.Module):
+    """Tokens so far become states, ``head`` turns states into logits for what follows each of them."""
+
+    state_path = "stack.layers.0"  # the tap along which the past travels
+
+    def __init__(self, config: GptConfig, sizes: Sizes) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = PlainEmbedding(sizes.outputs, config.width)
+        self.stack = CausalStack(
+            (config.block() for _ in range(config.layers)),
+            config.position.build(config.width, config.heads),  # type: ignore[attr-defined]
+            config.norm.build(config.width),  # type: ignore[attr-defined]
+            config.dropout,
+        )
+        start_small(self.stack)
+        self.head = VocabularyHead(sizes.outputs, config.width, None if config.tied == "none" else self.embedding)
+
+    @property
+    def context(self) -> int:
+        """How many tokens it can read; 0: as many as one likes."""
+        return self.stack.position.capacity
+
+    def forward(self, tokens_BT: Tensor, segments_BT: Tensor | None = None) -> Tensor:
+        """states_BTD for all positions at once; with segments, nobody looks beyond their own."""
+        mask = CAUSAL if segments_BT is None else CAUSAL & inside_segments(segments_BT)
+        return self.stack(self.embedding(tokens_BT), mask)
+
+    def start(self, source: tuple[int, int]) -> StackState:
+        """Nothing read yet: for so many rows, with room for so many tokens (0: it grows)."""
+        return StackState(self.stack.new_caches(*source, self.embedding.weight))
+
+    def step(self, tokens_RT: Tensor, state: StackState) -> tuple[Tensor, StackState]:
+        return self.head(self.stack(self.embedding(tokens_RT), CAUSAL.at(state.length), state.caches)), state

@@ -1,0 +1,109 @@
+"""A recurrent language model (Mikolov et al. 2010): layers of cells that carry what they read from text to text.
+
+It is trained by truncated back-propagation through time: the state goes on to the next stretch of text, the
+gradient does not. Read it top to bottom: configuration, model, state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field, SerializeAsAny
+from torch import Tensor, nn
+
+from regard.core.config import Part
+from regard.core.errors import OptionError
+from regard.core.symbols import Sizes
+from regard.layers import CELLS, EMBEDDINGS
+from regard.layers.cells import State
+from regard.layers.dropout import Dropout
+from regard.layers.embeddings import Tied, build_embeddings
+from regard.layers.readout import Readout
+from regard.layers.recurrence import RecurrentStack, reorder_states
+
+
+class RecurrentConfig(Part):
+    """Cells over the text so far."""
+
+    kind: str = "recurrent"
+    cell: Annotated[SerializeAsAny[Part], CELLS.with_default("lstm")] = Field(
+        default_factory=CELLS.with_default("lstm").make
+    )
+    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    width: int = Field(256, ge=1)
+    layers: int = Field(2, ge=1)
+    dropout: float = Field(0.2, ge=0, lt=1)
+    tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
+
+    def build(self, sizes: Sizes) -> Recurrent:
+        return Recurrent(self, sizes)
+
+
+class Recurrent(nn.Module):
+    """h_t = f(h_{t−1}, x_t); what follows x_t is read off h_t alone."""
+
+    state_path = "stack.cells.0"  # the tap along which the past travels
+    context = 0  # it reads as many tokens as one likes
+
+    def __init__(self, config: RecurrentConfig, sizes: Sizes) -> None:
+        super().__init__()
+        self.config = config
+        tied: Tied = "all" if config.tied == "output" else "none"
+        _, self.target_embedding, self.head = build_embeddings(config.embedding, sizes, tied, config.width)
+        new_cell = config.cell.build  # type: ignore[attr-defined]
+        self.stack = RecurrentStack(
+            new_cell, self.target_embedding.width, config.width, config.layers, config.dropout
+        )
+        self.readout = Readout(config.width, self.head.width, config.dropout)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, tokens_BT: Tensor, segments_BT: Tensor | None = None) -> Tensor:
+        """states_BTD for texts that begin here."""
+        if segments_BT is not None:
+            raise OptionError(
+                'a recurrent model reads on across the documents of a window; set task.documents = "joined", '
+                "or choose a model with attention"
+            )
+        return self.read(tokens_BT, self.start((len(tokens_BT), 0)))
+
+    def start(self, source: tuple[int, int]) -> RecurrentState:
+        """Nothing read yet: for so many rows; the second number, room for tokens, it does not need."""
+        like = self.readout.linear.weight
+        return RecurrentState([cell.start(source[0], like) for cell in self.stack.cells])  # type: ignore[operator]
+
+    def step(self, tokens_RT: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
+        return self.head(self.read(tokens_RT, state)), state
+
+    def read(self, tokens_RT: Tensor, state: RecurrentState) -> Tensor:
+        """states_RTD for texts that go on from a state, which goes along."""
+        h_RTD, state.states = self.stack(self.dropout(self.target_embedding(tokens_RT)), state.states)
+        return self.readout(h_RTD)
+
+
+@dataclass(slots=True)
+class RecurrentState:
+    """What every layer remembers, by row."""
+
+    states: list[State]
+
+    def reorder(self, rows: Tensor) -> RecurrentState:
+        return RecurrentState(reorder_states(self.states, rows))
+
+    @property
+    def rows(self) -> int:
+        return len(self.states[0][0])
+
+    def detached(self) -> RecurrentState:
+        """The same memory, through which no gradient flows back."""
+        return RecurrentState([tuple(part.detach() for part in state) for state in self.states])
+
+    def tensors(self) -> dict[str, Tensor]:
+        """By name, for a checkpoint; ``restored`` puts them back."""
+        return {f"{layer}.{part}": held for layer, state in enumerate(self.states) for part, held in enumerate(state)}
+
+    def restored(self, tensors: dict[str, Tensor]) -> RecurrentState:
+        """A state of this shape that remembers the given tensors."""
+        return RecurrentState(
+            [tuple(tensors[f"{layer}.{part}"] for part in range(len(state))) for layer, state in enumerate(self.states)]
+        )

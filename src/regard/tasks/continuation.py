@@ -1,0 +1,182 @@
+"""How a text goes on: prompts to continuations, further than the context reaches, up to a stop string."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.core.errors import OptionError
+from regard.core.seams import Answer, Decodable, Hypothesis, Progress
+from regard.data.tokenizers import Tokenizer
+from regard.decoding.engine import TorchEngine
+from regard.decoding.options import Strategy
+from regard.decoding.sentences import Symbols
+
+USUAL_LENGTH = 200
+"""Tokens that are written where nobody says how many."""
+Stream = Callable[[str], None]
+"""Is given the text as it is written, piece by piece."""
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """Writes on from prompts. ``context`` is how many tokens the model reads; past it, the older half is forgotten."""
+
+    model: Decodable
+    tokenizer: Tokenizer
+    device: torch.device
+    context: int
+
+    def predict(
+        self,
+        prompts: Sequence[str],
+        options: Strategy,
+        *,
+        stop: Sequence[str] = (),
+        keep_end: bool = False,
+        stream: Stream | None = None,
+        progress: Progress | None = None,
+    ) -> list[list[Answer]]:
+        """For each prompt how it goes on, best first; the text ends before the first stop string."""
+        openings = self.openings(prompts, keep_end=keep_end)
+        wanted = options.max_length or USUAL_LENGTH
+        first = min(wanted, self.context - max(map(len, openings), default=0)) if self.context else wanted
+        single = Listener(self.tokenizer, openings[:1], stop, stream) if len(openings) == 1 else None
+        found = self.engine(first).predict(
+            openings,
+            options.model_copy(update={"max_length": first}),
+            prompts=openings,
+            progress=progress,
+            watch=lambda places: single or Listener(self.tokenizer, [openings[place] for place in places], stop),
+        )
+        answers: list[list[Answer]] = []
+        for opening, own in zip(openings, found, strict=True):
+            hearing = single if len(own) == 1 else None
+            whole = [self.write_on(opening, one, options, wanted, hearing, stop) for one in own]
+            answers.append([self.answer(opening, one, stop) for one in whole])
+        if single is not None:
+            single.pass_on(final=True)
+        return answers
+
+    def openings(self, prompts: Sequence[str], *, keep_end: bool) -> list[list[int]]:
+        """Tokens of every prompt, with room for one more; an empty one is what closes the document before."""
+        end = self.tokenizer.specials.eos
+        openings = [ids or [end] for ids in self.tokenizer.encode_batch(list(prompts))]
+        most = self.context - 1 if self.context else 0
+        long = [f"{place} ({len(ids)})" for place, ids in enumerate(openings, start=1) if most and len(ids) > most]
+        if long and not keep_end:
+            raise OptionError(
+                f"the model reads {self.context} tokens, so a prompt has {most} at most; more have (prompt, tokens): "
+                f"{', '.join(long[:20])}; shorten them, or keep their ends only with --keep-end"
+            )
+        return [ids[-most:] if most else ids for ids in openings]
+
+    def write_on(
+        self, opening: list[int], begun: Hypothesis, options: Strategy, wanted: int, listener: Listener | None,
+        stop: Sequence[str],
+    ) -> Hypothesis:  # fmt: skip
+        """Past the end of the context: the newer half is read again, and writing goes on from there."""
+        hearing = listener or Listener(self.tokenizer, [opening], stop, begun=begun.tokens)
+        stretch = 0
+        while not begun.finished and len(begun.tokens) < wanted:
+            stretch += 1
+            kept = [*opening, *begun.tokens][-max(self.context // 2, 1) :]
+            room = min(wanted - len(begun.tokens), self.context - len(kept))
+            changes: dict[str, Any] = {"max_length": room}
+            if hasattr(options, "seed"):
+                changes |= {"seed": options.seed + 7919 * stretch, "n_best": 1}
+            changed = options.model_copy(update=changes)
+            more = self.engine(room).predict([kept], changed, prompts=[kept], watch=lambda places: hearing)[0][0]
+            begun = replace(
+                more,
+                tokens=begun.tokens + more.tokens,
+                log_probability=begun.log_probability + more.log_probability,
+                score=begun.score + more.score,
+            )
+        return begun
+
+    def engine(self, room: int) -> TorchEngine:
+        def collate(prompts: list[list[int]]) -> tuple[int, int]:
+            return len(prompts), max(map(len, prompts), default=0) + room
+
+        end = self.tokenizer.specials.eos
+        never = tuple(id for id in self.tokenizer.specials.known() if id != end)
+        symbols = Symbols(start=None, end=end, forbidden=never)
+        return TorchEngine(self.model, collate, symbols=symbols, device=self.device, length=lambda prompt: room)
+
+    def answer(self, opening: list[int], found: Hypothesis, stop: Sequence[str]) -> Answer:
+        text = continued(self.tokenizer, opening, found.tokens)
+        end = first_stop(text, stop)
+        return Answer(text if end is None else text[:end], found.log_probability, found.score)
+
+
+def continued(tokenizer: Tokenizer, opening: Sequence[int], tokens: Sequence[int]) -> str:
+    """What the tokens add to the opening's text: spaces depend on what stands before."""
+    before = tokenizer.decode(opening)
+    whole = tokenizer.decode([*opening, *tokens])
+    return whole[len(before) :] if whole.startswith(before) else tokenizer.decode(tokens)
+
+
+def first_stop(text: str, stop: Sequence[str]) -> int | None:
+    """Where the first of the stop strings begins, if one stands in the text."""
+    places = [place for place in (text.find(one) for one in stop) if place >= 0]
+    return min(places, default=None)
+
+
+class Listener:
+    """Hears every token of a batch: ends an answer at a stop string, and passes the text of a single one on.
+
+    What may still become a stop string, or a character of several bytes, is held back until it is settled.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Tokenizer,
+        openings: list[list[int]],
+        stop: Sequence[str],
+        stream: Stream | None = None,
+        begun: Sequence[int] = (),
+    ) -> None:
+        self.tokenizer, self.openings, self.stop, self.stream = tokenizer, openings, tuple(stop), stream
+        self.tokens: dict[tuple[int, int], list[int]] = {(0, 0): list(begun)}
+        self.told = 0
+
+    def __call__(self, running_B: Tensor, tokens_BN: Tensor) -> Tensor | None:
+        if not self.stop and self.stream is None:
+            return None
+        halted = []
+        for sentence, ways in zip(running_B.tolist(), tokens_BN.tolist()):
+            halted.append([self.hear(sentence, way, token) for way, token in enumerate(ways)])
+        return torch.tensor(halted, device=tokens_BN.device)
+
+    def hear(self, sentence: int, way: int, token: int) -> bool:
+        """Whether the answer ends with this token."""
+        own = self.tokens.setdefault((sentence, way), [])
+        if token == self.tokenizer.specials.eos:
+            return False
+        own.append(token)
+        self.pass_on(final=False)
+        return first_stop(continued(self.tokenizer, self.openings[sentence], own), self.stop) is not None
+
+    def pass_on(self, *, final: bool) -> None:
+        """Tells what is settled of the first answer's text and was not told yet."""
+        if self.stream is None:
+            return
+        text = continued(self.tokenizer, self.openings[0], self.tokens[0, 0])
+        end = first_stop(text, self.stop)
+        settled = len(text) if end is None else end
+        if end is None and not final:
+            settled -= len(text) - len(text.rstrip("�"))
+            settled = min([settled, *(len(text) - overlap(text, one) for one in self.stop)])
+        if settled > self.told:
+            self.stream(text[self.told : settled])
+            self.told = settled
+
+
+def overlap(text: str, stop: str) -> int:
+    """How many signs at the text's end are the beginning of the stop string."""
+    return next((count for count in range(min(len(stop) - 1, len(text)), 0, -1) if text.endswith(stop[:count])), 0)

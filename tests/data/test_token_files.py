@@ -1,0 +1,106 @@
+"""Token files: block by block gives what the whole text gives, and the second time nothing is tokenised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from regard.core.symbols import EOS
+from regard.data import texts, token_files
+from regard.data.texts import FileText, HeldText
+from regard.data.token_files import TokenFile, encoded, token_file
+from regard.data.tokenizers import (
+    BpeTokenizer,
+    ByteTokenizer,
+    CharacterTokenizer,
+    CodeTokenizer,
+    Tokenizer,
+    TokenizerPart,
+    WordTokenizer,
+)
+
+PROSE = (
+    "The old cat's friends don't sleep; they sat on l'herbe (3.14 m²), and said: \"naïve 🙂\".\n\n"
+    "  Twice,\tit rained.\n"
+)
+PARTS: list[TokenizerPart] = [
+    BpeTokenizer(vocabulary=300), WordTokenizer(minimum_frequency=1), CharacterTokenizer(), ByteTokenizer(),
+    BpeTokenizer(vocabulary=300, lower=True), CodeTokenizer(vocabulary=300),
+]  # fmt: skip
+TOKENIZERS = [part.train([PROSE]) for part in PARTS]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=lambda tokenizer: "")
+@given(text=st.text(alphabet="ab cd' \n\t.,3é-", max_size=400))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+def test_blocks_give_the_pieces_of_the_whole(
+    tokenizer: Tokenizer, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "BLOCK", 32)
+    made = [id for ids, _, _ in encoded([HeldText("text", text)], tokenizer) for id in ids]
+    assert made == [EOS, *tokenizer.encode(text), *([EOS] if text else [])]
+
+
+def made_of(*own: texts.Text, tokenizer: Tokenizer = TOKENIZERS[2], lines: bool = False) -> TokenFile:
+    return token_file(own, tokenizer, lines=lines)
+
+
+def test_documents_are_parted_and_counted() -> None:
+    made = made_of(HeldText("a", "the cat"), HeldText("b", "sat", ends=False), HeldText("c", " on"))
+    tokens = made.open().tolist()
+    encode = TOKENIZERS[2].encode
+    assert tokens == [EOS, *encode("the cat"), EOS, *encode("sat"), *encode(" on"), EOS]
+    assert (made.characters, made.documents, made.tokens) == (13, 2, len(tokens))
+
+
+def test_lines_as_documents() -> None:
+    made = made_of(HeldText("a", "cat\n\n  \nsat"), lines=True)
+    encode = TOKENIZERS[2].encode
+    assert made.open().tolist() == [EOS, *encode("cat"), EOS, *encode("sat"), EOS]
+    assert made.documents == 2
+
+
+def test_the_second_time_nothing_is_tokenised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "text.txt"
+    path.write_text(PROSE, encoding="utf-8")
+    text = FileText(path, 0, path.stat().st_size)
+    first = made_of(text)
+    with monkeypatch.context() as without:
+        without.setattr(token_files, "encoded", lambda *_, **__: pytest.fail("tokenised again"))
+        assert made_of(text) == first
+    path.write_text(PROSE + PROSE, encoding="utf-8")
+    other = made_of(FileText(path, 0, path.stat().st_size))
+    assert other.path != first.path, "the file has changed"
+    assert made_of(text, tokenizer=TOKENIZERS[0]).path != first.path, "another tokenizer"
+
+
+def test_a_truncated_file_is_made_again() -> None:
+    text = HeldText("a", PROSE)
+    first = made_of(text)
+    before = first.open().tolist()
+    first.path.write_bytes(first.path.read_bytes()[:-2])
+    assert made_of(text).open().tolist() == before
+
+
+def test_numbers_are_as_narrow_as_the_vocabulary() -> None:
+    assert made_of(HeldText("a", PROSE)).open().dtype == np.uint16
+
+
+def test_an_interrupted_writing_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def breaks(*_: object, **__: object) -> object:
+        yield [1, 2, 3], 3, 0
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(token_files, "encoded", breaks)
+    with pytest.raises(KeyboardInterrupt):
+        made_of(HeldText("a", PROSE))
+    assert not list((tmp_path / "cache").rglob("*.bin"))
