@@ -26,9 +26,10 @@ def task() -> Translation:
     return TranslationConfig().build(corpus, Vocabularies(tokenizer, tokenizer), seed=1)
 
 
-def model_with(positions: int, task: Translation) -> torch.nn.Module:
+def model_with(positions: int, task: Translation, dropout: float = 0.1) -> torch.nn.Module:
     torch.manual_seed(5)
-    tree = {"encoder_layers": 1, "decoder_layers": 1, "width": 8, "heads": 2, "position": {"longest": positions}}
+    tree = {"encoder_layers": 1, "decoder_layers": 1, "width": 8, "heads": 2, "dropout": dropout}
+    tree |= {"position": {"longest": positions}}
     return parse(TransformerConfig, {**tree, "feed_forward": {"width": 8}}).build(task.sizes())
 
 
@@ -55,3 +56,20 @@ def test_scores_of_a_split_have_their_stable_names(task: Translation) -> None:
     scores = task.score(model_with(64, task), "validation", Greedy(), CPU)
     assert {"bleu", "bleu_signature", "chrf", "exact_match", "token_accuracy", "word_error_rate"} <= set(scores)
     assert 0 <= scores["token_accuracy"] <= 1
+
+
+def test_with_consistency_a_pair_passes_twice_and_only_in_training(task: Translation) -> None:
+    """Without dropout both passes are one, and the loss is the plain one; validation never pays for two."""
+    consistent = Translation(TranslationConfig(consistency=5.0), task.corpus, task.vocabularies, 1, 0.0)
+    batch = task.collate(task.examples("validation", 0), CPU)
+    rows: list[int] = []
+    model = model_with(64, task, dropout=0.0)
+    model.register_forward_pre_hook(lambda module, inputs: rows.append(len(inputs[0])))
+    for training in (True, False):
+        model.train(training)
+        expected, found = task.sums(model, batch), consistent.sums(model, batch)
+        torch.testing.assert_close(found.sums["loss"], expected.sums["loss"])
+        assert found.counts == expected.counts
+    assert rows == [3, 6, 3, 3]
+    forgetful = model_with(64, task, dropout=0.5).train()
+    assert float(consistent.sums(forgetful, batch).sums["loss"]) > float(task.sums(forgetful, batch).sums["loss"])

@@ -29,7 +29,7 @@ from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Sampling, Strategy
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks.continuation import Continuation
-from regard.tasks.translation import pad
+from regard.tasks.translation import pad, real_states
 
 SCORED_AT_ONCE = 16384
 """Tokens of a batch when a split is scored."""
@@ -177,9 +177,7 @@ class LanguageModelling:
     # -- loss -----------------------------------------------------------------------------------------------
 
     def sums(self, model: nn.Module, batch: WindowBatch) -> Sums:
-        states_ND = self.states(model, batch).flatten(0, 1)
-        if len(batch.real_N) < len(states_ND):
-            states_ND = states_ND.index_select(0, batch.real_N)
+        states_ND = real_states(self.states(model, batch), batch.real_N)
         head: Any = model.head
         loss = vocabulary_loss(states_ND, head.weight, batch.targets_N)
         count = len(batch.targets_N)

@@ -20,6 +20,7 @@ from regard.data.corpus import Corpus, Pair
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Strategy
+from regard.layers.consistency_loss import consistency_loss
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks.alignment import best_head, error_rate
 from regard.tasks.metrics.alignment import Head
@@ -33,6 +34,7 @@ class TranslationConfig(Part):
 
     kind: str = "translation"
     label_smoothing: float = Field(0.1, ge=0, lt=1)
+    consistency: float = Field(0.0, ge=0)  # R-Drop's α: every pair passes twice and must agree with itself; 0: once
     longest: int = Field(256, ge=1)  # training pairs with more pieces on a side are left out, and listed
     bleu_tokenize: Literal["13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab"] = "13a"
 
@@ -144,13 +146,17 @@ class Translation:
         return PairBatch(*(torch.from_numpy(array).to(device) for array in arrays))
 
     def sums(self, model: nn.Module, batch: PairBatch) -> Sums:
-        states_BTD = model(batch.source_BS, batch.source_lengths_B, batch.target_in_BT)
-        states_ND = states_BTD.flatten(0, 1)
-        if len(batch.real_N) < len(states_ND):
-            states_ND = states_ND.index_select(0, batch.real_N)
         head: Any = model.head
         smoothing = self.config.label_smoothing if model.training else 0.0
-        loss = vocabulary_loss(states_ND, head.weight, batch.targets_N, smoothing)
+        inputs = batch.source_BS, batch.source_lengths_B, batch.target_in_BT
+        if self.config.consistency and model.training:
+            passes = model(*(torch.cat((one, one)) for one in inputs)).chunk(2)
+            first_ND, second_ND = (real_states(states_BTD, batch.real_N) for states_BTD in passes)
+            weight = self.config.consistency
+            loss = consistency_loss(first_ND, second_ND, head.weight, batch.targets_N, smoothing, weight)
+        else:
+            states_ND = real_states(model(*inputs), batch.real_N)
+            loss = vocabulary_loss(states_ND, head.weight, batch.targets_N, smoothing)
         count = len(batch.targets_N)
         return Sums(
             {"loss": loss.smoothed, "token_accuracy": loss.correct},
@@ -231,6 +237,12 @@ class Translation:
         """What ``Decodable.start`` takes: padded sources and their lengths."""
         source_BS, lengths_B = pad([np.asarray(source, np.int64) for source in sources], after=EOS)
         return torch.from_numpy(source_BS).to(device), torch.from_numpy(lengths_B).to(device)
+
+
+def real_states(states_BTD: Tensor, real_N: Tensor) -> Tensor:
+    """states_ND of the positions that are not padding."""
+    states_ND = states_BTD.flatten(0, 1)
+    return states_ND.index_select(0, real_N) if len(real_N) < len(states_ND) else states_ND
 
 
 def refuse_long(sources: Sequence[Sequence[int]], longest: int) -> None:
