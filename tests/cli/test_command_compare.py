@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 from command import regard
+
+from regard.inspection.long_sequences import FAMILIES, long_sequences
 
 SETTINGS = [
     word
@@ -52,3 +55,19 @@ def test_what_is_refused(out: Path) -> None:
     assert "different numbers from 1 on" in regard(*GIVEN, "--seeds", "2,2", "--out", out).error
     assert "did you mean 'luong'?" in regard("compare", "luog", "--out", out).error
     assert "cannot be compared" in regard("compare", "copy", "luong", "--out", out).error
+
+
+def test_long_sequences_join_the_report_when_asked(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report is already there: only what is new is measured."""
+    quick = partial(long_sequences, steps=2, examples=60)
+    monkeypatch.setattr("regard.inspection.comparison.long_sequences", quick)
+    before = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    found = regard(*GIVEN, "--out", out, "--long-sequences", "11,9")
+    assert found.code == 0, found.err
+    assert "Bahdanau: recall of 11 symbols" in found.err
+    report = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    assert report["measures"]["long copy"]["numbers"]["lengths"] == [9, 11]
+    assert set(report["measures"]["long recall"]["numbers"]["accuracies"]) == set(FAMILIES)
+    assert {name: report["measures"][name] for name in before["measures"]} == before["measures"]
+    assert "Copying ever longer sequences" in (out / "report.html").read_text(encoding="utf-8")
+    assert "separated by commas" in regard(*GIVEN, "--out", out, "--long-sequences", "ten").error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,10 @@ def compare(
     cost_seconds: float = typer.Option(
         20.0, "--cost-seconds", metavar="S", min=0.1, help="How long the report may time single layers."
     ),
+    long_sequences: str = typer.Option(
+        "", "--long-sequences", metavar="N,…",
+        help="Also train small models to copy and recall sequences of these lengths (10,20,50,100,200,500: an hour).",
+    ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Train recipes on the same data with the same budget and report them side by side.
@@ -44,8 +49,10 @@ def compare(
     from regard.training.loop import Interrupted
 
     given = Budget.parse(budget) if budget else Budget()
-    comparison = Comparison.of(recipes, out, given, numbers(seeds), settings)
-    entries = comparison.decide(lambda text: say(plain(text), to=notes))
+    comparison = Comparison.of(recipes, out, given, numbers(seeds, "--seeds"), settings)
+    lengths = sorted(numbers(long_sequences, "--long-sequences")) if long_sequences else []
+    tell = partial(say, to=notes)
+    entries = comparison.decide(lambda text: tell(plain(text)))
     results = []
     try:
         for place, entry in enumerate(entries, start=1):
@@ -58,7 +65,7 @@ def compare(
     except (Interrupted, KeyboardInterrupt):
         say("stopped; the same command goes on from here", to=notes)
         raise typer.Exit(130) from None
-    report = report_of(comparison, results, cost_seconds)
+    report = report_of(comparison, results, cost_seconds, lengths, lambda text: tell(plain(text)))
     written = write_report(report, out)
     if as_json:
         write_json({**report.as_dict(), "page": str(written)})
@@ -67,13 +74,13 @@ def compare(
     say(plain(f"report: {written}"))
 
 
-def numbers(text: str) -> list[int]:
+def numbers(text: str, option: str) -> list[int]:
     try:
         found = [int(part) for part in text.split(",")]
     except ValueError:
-        raise OptionError(f"--seeds takes whole numbers separated by commas, as 1,2,3; found {text!r}") from None
+        raise OptionError(f"{option} takes whole numbers separated by commas, as 1,2,3; found {text!r}") from None
     if len(set(found)) != len(found) or min(found) < 1:
-        raise OptionError(f"--seeds takes different numbers from 1 on; found {text!r}")
+        raise OptionError(f"{option} takes different numbers from 1 on; found {text!r}")
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from regard.inspection.gradient_flow import (
     norms_figure,
     random_batch,
 )
+from regard.inspection.long_sequences import Problem, long_sequences
 from regard.layers import CELLS
 from regard.runs.comparison import Comparison
 from regard.runs.load import load
@@ -29,16 +30,29 @@ DISTANCE = 51  # positions over which gradients are followed
 ROWS = 16
 COST_SECONDS = 20.0
 NORM = "gradient norm"
+PROBLEMS: tuple[Problem, ...] = ("copy", "recall")
 
 
-def report_of(comparison: Comparison, results: Sequence[Result], cost_seconds: float = COST_SECONDS) -> Report:
-    """Everything that the report tells; what had to be measured is kept, so that a second report tells the same."""
+def report_of(
+    comparison: Comparison,
+    results: Sequence[Result],
+    cost_seconds: float = COST_SECONDS,
+    long: Sequence[int] = (),
+    told: Callable[[str], None] = lambda text: None,
+) -> Report:
+    """Everything that the report tells; what had to be measured is kept, so that a second report tells the same.
+
+    ``long`` are the lengths at which the families are put to copy and recall; none: that takes long, it is left out.
+    """
     kept = comparison.path / "measures.json"
-    if kept.exists():
-        measures = read_json(kept)
-    else:
-        measures = measure(comparison, cost_seconds)
+    measures = read_json(kept) if kept.exists() else {}
+    if "costs" not in measures:
+        measures |= measure(comparison, cost_seconds)
         write_json(kept, measures)
+    for problem in PROBLEMS if long else ():
+        if f"long {problem}" not in measures:
+            measures[f"long {problem}"] = measure_long(problem, long, told)
+            write_json(kept, measures)
     descriptions = {recipe.name: recipe.description for recipe in comparison.recipes}
     first = comparison.recipes[0]
     facts = {
@@ -87,6 +101,13 @@ def measure(comparison: Comparison, cost_seconds: float) -> dict[str, Any]:
             "numbers": costs.as_dict(),
         },
     }
+
+
+def measure_long(problem: Problem, lengths: Sequence[int], told: Callable[[str], None]) -> dict[str, Any]:
+    """Where each family breaks as sequences grow."""
+    found = long_sequences(problem, lengths, told=told)
+    title = "Copying ever longer sequences" if problem == "copy" else "Recalling one symbol of ever longer sequences"
+    return {"title": title, "sentence": found.sentence, "figure": found.figure(), "numbers": found.as_dict()}
 
 
 def _measure(title: str, named: dict[str, Any], figure: str) -> dict[str, Any]:
