@@ -14,7 +14,9 @@ from regard import __version__
 from regard.core.config import parse
 from regard.runs.recipe import Recipe, recipes
 
-VERBS = ("demo", "train", "evaluate", "predict", "compare", "recipes", "recipes list", "recipes show")
+VERBS = (
+    "demo", "train", "evaluate", "predict", "compare", "import", "export", "recipes", "recipes list", "recipes show"
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("verb", VERBS)

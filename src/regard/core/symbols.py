@@ -10,15 +10,19 @@ SPECIAL_SYMBOLS = ("<pad>", "<sos>", "<eos>", "<unk>")
 
 @dataclass(frozen=True, slots=True)
 class Specials:
-    """The ids of the special symbols in one vocabulary; −1: it has none. Ours have the first four, in this order."""
+    """The ids of the special symbols in one vocabulary; −1: it has none. Ours have the first four, in this order.
+
+    ``opening`` is the one that some language models want before every text.
+    """
 
     pad: int = PAD
     sos: int = SOS
     eos: int = EOS
     unk: int = UNK
+    opening: int = -1
 
     def known(self) -> tuple[int, ...]:
-        return tuple(sorted({id for id in (self.pad, self.sos, self.eos, self.unk) if id >= 0}))
+        return tuple(sorted({id for id in (self.pad, self.sos, self.eos, self.unk, self.opening) if id >= 0}))
 
 
 OUR_SPECIALS = Specials()

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from regard.core.errors import DataError
 from regard.core.files import read_json, write_atomically, write_json
 from regard.data.texts import Text
 from regard.data.tokenizers import Tokenizer
@@ -77,6 +78,8 @@ def encoded(
 ) -> Iterator[tuple[list[int], int, int]]:
     """Tokens with the characters that they stand for and the documents that end with them, batch by batch."""
     end = tokenizer.specials.eos
+    if end < 0:
+        raise DataError("the tokenizer has no symbol that closes a document; running text needs one: tokenizer.eos")
     yield [end], 0, 0
     pieces = (piece for text in texts for piece in (line_pieces(text) if lines else block_pieces(text, tokenizer)))
     while batch := list(itertools.islice(pieces, BATCH)):

@@ -117,7 +117,8 @@ class Tokenizer:
         write_text(path, self.raw.to_str(pretty=True))
 
     @classmethod
-    def load(cls, path: Path, specials: Specials = OUR_SPECIALS) -> Tokenizer:
+    def load(cls, path: Path, specials: Specials | None = None) -> Tokenizer:
+        """Without ``specials`` it must be one of ours; an imported one says where its special symbols stand."""
         if not path.is_file():
             raise RunError(f"no tokenizer at {path}; the run folder is not complete")
         try:
@@ -125,11 +126,11 @@ class Tokenizer:
         except Exception as error:  # the library raises nothing more special
             raise RunError(f"{path} is not a tokenizer file of the tokenizers library: {error}") from error
         found = tuple(raw.id_to_token(id) for id in range(len(SPECIAL_SYMBOLS)))
-        if specials == OUR_SPECIALS and found != SPECIAL_SYMBOLS:
+        if specials is None and found != SPECIAL_SYMBOLS:
             raise RunError(
                 f"{path}: the ids 0 to 3 are {found}, expected {SPECIAL_SYMBOLS}; it was not made by Regard"
             )
-        return cls(raw, specials)
+        return cls(raw, specials or OUR_SPECIALS)
 
 
 def _trim(text: str, start: int, stop: int) -> tuple[int, int]:
@@ -146,9 +147,9 @@ class TokenizerPart(Part):
     def train(self, texts: Iterable[str]) -> Tokenizer:
         raise NotImplementedError
 
-    def specials(self) -> Specials:
-        """Where its special symbols stand."""
-        return OUR_SPECIALS
+    def specials(self) -> Specials | None:
+        """Where its special symbols stand; None: where ours do."""
+        return None
 
 
 class ImportedTokenizer(TokenizerPart):
@@ -159,6 +160,7 @@ class ImportedTokenizer(TokenizerPart):
     sos: int = Field(default=-1, ge=-1)
     eos: int = Field(default=-1, ge=-1)
     unk: int = Field(default=-1, ge=-1)
+    opening: int = Field(default=-1, ge=-1)  # stands before every text
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         raise RecipeError(
@@ -167,7 +169,7 @@ class ImportedTokenizer(TokenizerPart):
         )
 
     def specials(self) -> Specials:
-        return Specials(self.pad, self.sos, self.eos, self.unk)
+        return Specials(self.pad, self.sos, self.eos, self.unk, self.opening)
 
 
 class ByteTokenizer(TokenizerPart):

@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from regard.core.symbols import OUR_SPECIALS, Sizes, Specials
+from regard.core.symbols import Sizes, Specials
 from regard.data.corpus import Corpus
 from regard.data.texts import TextCorpus
 from regard.data.token_files import cache_folder
@@ -49,7 +49,7 @@ class Vocabularies:
             self.target.save(folder / TARGET)
 
     @classmethod
-    def load(cls, folder: Path, specials: Specials = OUR_SPECIALS) -> Vocabularies:
+    def load(cls, folder: Path, specials: Specials | None = None) -> Vocabularies:
         if (folder / JOINT).is_file() or not (folder / SOURCE).is_file():
             both = Tokenizer.load(folder / JOINT, specials)
             return cls(both, both)

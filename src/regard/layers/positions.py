@@ -7,14 +7,16 @@ scores. A model takes the object and calls all three of its methods; what does n
 from __future__ import annotations
 
 import math
-from typing import Literal
+from collections.abc import Callable
+from typing import Annotated, Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
 from regard.core.config import Part
 from regard.core.errors import OptionError
+from regard.layers.rotary import SCALINGS, rotary_frequencies, rotate_pairs, turn_pairs, unscaled
 
 
 def sinusoids(positions_T: Tensor, width: int) -> Tensor:
@@ -36,13 +38,6 @@ def two_dimensional_sinusoids(rows: int, columns: int, width: int) -> Tensor:
     by_row = sinusoids(torch.arange(rows), width // 2).repeat_interleave(columns, dim=0)
     by_column = sinusoids(torch.arange(columns), width - width // 2).repeat(rows, 1)
     return torch.cat((by_row, by_column), dim=-1)
-
-
-def rotate_pairs(x_BHTK: Tensor, angles_TC: Tensor) -> Tensor:
-    """Turns each pair (x₂ᵢ, x₂ᵢ₊₁) by its angle, so that q·k depends on the distance alone (Su et al. 2021)."""
-    even, odd = x_BHTK[..., 0::2], x_BHTK[..., 1::2]
-    cos, sin = angles_TC.cos().to(x_BHTK.dtype), angles_TC.sin().to(x_BHTK.dtype)
-    return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2)
 
 
 class NoPosition(nn.Module):
@@ -103,11 +98,17 @@ class ConcatenatedPosition(TablePosition):
 
 
 class Rotary(NoPosition):
-    """Rotary positions (Su et al. 2021): turns queries and keys by an angle proportional to the position."""
+    """Rotary positions (Su et al. 2021): turns queries and keys by an angle proportional to the position.
 
-    def __init__(self, base: float = 10000.0) -> None:
+    ``scale`` stretches the frequencies. Turns once computed are kept for the next layer and the next step: they
+    depend on nothing but the position.
+    """
+
+    def __init__(self, base: float = 10000.0, scale: Callable[[Tensor], Tensor] = unscaled) -> None:
         super().__init__()
         self.base = base
+        self.scale = scale
+        self._turns: dict[tuple[int, torch.dtype, torch.device], Tensor] = {}
 
     def rotate(self, x_BHTK: Tensor, offset: int = 0) -> Tensor:
         count, width = x_BHTK.shape[-2:]
@@ -116,9 +117,25 @@ class Rotary(NoPosition):
                 f"rotary positions turn pairs, but a key is {width} wide; "
                 "make model.key_width (or model.width / model.heads) even"
             )
-        frequencies = self.base ** (-torch.arange(0, width, 2, device=x_BHTK.device).float() / width)
-        positions_T = torch.arange(offset, offset + count, device=x_BHTK.device).float()
-        return rotate_pairs(x_BHTK, positions_T[:, None] * frequencies)
+        if torch.compiler.is_compiling():  # complex numbers are not compiled, and need not be
+            return rotate_pairs(x_BHTK, self.angles(offset + count, width, x_BHTK.device)[offset:])
+        return turn_pairs(x_BHTK, self.turns(offset + count, x_BHTK)[offset : offset + count])
+
+    def angles(self, count: int, width: int, device: torch.device) -> Tensor:
+        """angles_TC of the first positions."""
+        frequencies_C = self.scale(rotary_frequencies(width, self.base, device))
+        return torch.arange(count, device=device).float()[:, None] * frequencies_C
+
+    def turns(self, count: int, like: Tensor) -> Tensor:
+        """e^(i angle) of the first ``count`` positions and, to save work, of some more."""
+        exact = torch.complex128 if like.dtype == torch.float64 else torch.complex64
+        key = like.shape[-1], exact, like.device
+        held = self._turns.get(key)
+        if held is None or len(held) < count:
+            with torch.inference_mode(False):  # what is kept from decoding may be needed in training
+                angles_TC = self.angles(max(2 * count, 64), like.shape[-1], like.device)
+                held = self._turns[key] = torch.polar(torch.ones_like(angles_TC), angles_TC).to(exact)
+        return held
 
 
 class RelativeBias(NoPosition):
@@ -194,13 +211,14 @@ class GridConfig(Part):
 
 
 class RotaryConfig(Part):
-    """Rotary positions."""
+    """Rotary positions, their frequencies stretched or not."""
 
     kind: str = "rotary"
     base: float = Field(10000.0, gt=0)
+    scaling: Annotated[SerializeAsAny[Part], SCALINGS] = Field(default_factory=SCALINGS.make)
 
     def build(self, model_width: int, heads: int) -> nn.Module:
-        return Rotary(self.base)
+        return Rotary(self.base, self.scaling.scale)  # type: ignore[attr-defined]
 
 
 class RelativeBiasConfig(Part):

@@ -64,8 +64,11 @@ class Continuation:
 
     def openings(self, prompts: Sequence[str], *, keep_end: bool) -> list[list[int]]:
         """Tokens of every prompt, with room for one more; an empty one is what closes the document before."""
-        end = self.tokenizer.specials.eos
-        openings = [ids or [end] for ids in self.tokenizer.encode_batch(list(prompts))]
+        specials = self.tokenizer.specials
+        lead = [specials.opening] if specials.opening >= 0 else []
+        openings = [[*lead, *ids] or [specials.eos] for ids in self.tokenizer.encode_batch(list(prompts))]
+        if [-1] in openings:
+            raise OptionError("this model's tokenizer has no symbol to begin an empty prompt with; give it some text")
         most = self.context - 1 if self.context else 0
         long = [f"{place} ({len(ids)})" for place, ids in enumerate(openings, start=1) if most and len(ids) > most]
         if long and not keep_end:
@@ -73,7 +76,7 @@ class Continuation:
                 f"the model reads {self.context} tokens, so a prompt has {most} at most; more have (prompt, tokens): "
                 f"{', '.join(long[:20])}; shorten them, or keep their ends only with --keep-end"
             )
-        return [ids[-most:] if most else ids for ids in openings]
+        return [[*lead, *ids[len(lead) - most :]] if most and len(ids) > most else ids for ids in openings]
 
     def write_on(
         self, opening: list[int], begun: Hypothesis, options: Strategy, wanted: int, listener: Listener | None,

@@ -1,0 +1,35 @@
+"""``regard export``: a run becomes a folder that others read."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import typer
+
+from regard.cli.console import JSON_OPTION, plain, say, write_json
+
+EXAMPLES = """\b
+Example:
+  regard export runs/first --to huggingface --out exported/first
+"""
+
+
+def export(
+    run: Path = typer.Argument(help="A run folder, of a model of kind gpt or llama."),
+    to: str = typer.Option(..., "--to", metavar="FORMAT", help="huggingface."),
+    out: Path = typer.Option(..., "--out", metavar="FOLDER", help="The folder to make."),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Write a run in a format that others read."""
+    from regard.interop.exporting import export as write
+
+    exported = write(run, to, out)
+    if as_json:
+        write_json(asdict(exported))
+        return
+    say(f"[bold]{plain(exported.folder)}[/bold]: {exported.architecture}, {exported.parameters:,} parameters")
+    say(plain(f'next: transformers.AutoModelForCausalLM.from_pretrained("{out}")'), style="dim")
+
+
+export.__doc__ = f"{export.__doc__}\n\n{EXAMPLES}"

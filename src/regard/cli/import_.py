@@ -1,0 +1,46 @@
+"""``regard import``: somebody else's model becomes a run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import typer
+
+from regard.cli.console import JSON_OPTION, notes, plain, say, write_json
+
+EXAMPLES = """\b
+Examples:
+  regard import path/to/gpt2 --out runs/gpt2
+  regard import path/to/old-model --out runs/old --convert
+"""
+
+
+def import_(
+    folder: Path = typer.Argument(help="A Hugging Face folder of a GPT-2 or a Llama, with its tokenizer."),
+    out: Path = typer.Option(..., "--out", metavar="RUN", help="The run folder to make."),
+    convert: bool = typer.Option(
+        False, "--convert", metavar="", help="Take the tensors, and nothing else, out of pickled weights."
+    ),
+    ignored: list[str] = typer.Option(
+        [], "--ignore", metavar="NAME", help="A setting of config.json that changes nothing; as often as you like."
+    ),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Turn a Hugging Face folder into a run."""
+    from regard.interop.importing import import_folder
+
+    imported = import_folder(folder, out, convert=convert, ignored=ignored)
+    for note in imported.notes:
+        say(f"[yellow]note:[/yellow] {plain(note)}", to=notes)
+    if as_json:
+        write_json(asdict(imported))
+        return
+    say(
+        f"[bold]{plain(imported.run)}[/bold]: {imported.architecture}, {imported.parameters:,} parameters, "
+        f"{imported.pieces:,} pieces, context {imported.context:,}"
+    )
+    say(plain(f'next: regard predict {out} "how a text begins"'), style="dim")
+
+
+import_.__doc__ = f"{import_.__doc__}\n\n{EXAMPLES}"

@@ -1,0 +1,33 @@
+"""The families that are exchanged, found by their name there or here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from regard.core.errors import OptionError, RunError
+from regard.interop.family import Family
+from regard.interop.gpt2 import GPT2
+from regard.interop.llama import LLAMA
+
+FAMILIES = (GPT2, LLAMA)
+
+
+def family_of_config(config: Mapping[str, Any], where: str) -> Family:
+    """By ``architectures``, or by ``model_type`` where a config.json names no architecture."""
+    names, model_type = config.get("architectures") or [], config.get("model_type")
+    for family in FAMILIES:
+        known = family.architecture in names if names else model_type == family.model_type
+        if known and model_type in (None, family.model_type):
+            return family
+    listed = ", ".join(f"{family.architecture} (model_type {family.model_type!r})" for family in FAMILIES)
+    found = f"architectures = {names}, model_type = {model_type!r}"
+    raise RunError(f"{where}: {found} is not known here; known are {listed}")
+
+
+def family_of_model(kind: str, where: str) -> Family:
+    for family in FAMILIES:
+        if family.kind == kind:
+            return family
+    kinds = ", ".join(repr(family.kind) for family in FAMILIES)
+    raise OptionError(f"{where}: model.kind = {kind!r} cannot be written for Hugging Face; what can is {kinds}")

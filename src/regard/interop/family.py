@@ -1,0 +1,69 @@
+"""A family of models as others write it: its names, its settings, its tensors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from regard.core.errors import OptionError, RunError, enumerate_problems
+from regard.interop.settings import Settings
+from regard.interop.tensors import Pairing
+
+
+def _nothing_more(given: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True)
+class Family:
+    """One architecture of Hugging Face and the kind of model that computes the same here.
+
+    ``vocabulary`` is what their config.json means where it says nothing about symbols.
+    ``tensors`` pairs all weights of a model of ours (given its table) with theirs. ``prefix`` begins the names
+    inside their model and is missing in files that were saved without the head. ``unneeded`` are tensors that they
+    save and nobody needs. ``read_more`` and ``write_more`` know settings that are tables themselves.
+    """
+
+    architecture: str
+    model_type: str
+    kind: str
+    settings: Settings
+    vocabulary: Mapping[str, int]
+    tensors: Callable[[Mapping[str, Any]], Iterable[Pairing]]
+    prefix: str
+    unneeded: tuple[re.Pattern[str], ...]
+    more: frozenset[str] = frozenset()
+    read_more: Callable[[Mapping[str, Any], list[str]], dict[str, Any]] = _nothing_more
+    write_more: Callable[[Mapping[str, Any], list[str]], dict[str, Any]] = _nothing_more
+
+    def table(self, config: Mapping[str, Any], where: str, ignored: Iterable[str] = ()) -> dict[str, Any]:
+        """Our ``[model]`` table for their config.json."""
+        problems: list[str] = []
+        table = self.settings.read(config, {*self.more, *ignored}, problems) | self.read_more(config, problems)
+        if problems:
+            raise RunError(enumerate_problems(f"{where} cannot be followed", problems))
+        return table
+
+    def config(self, table: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """Their config.json for our ``[model]`` table, apart from what the vocabulary says."""
+        problems: list[str] = []
+        config = self.settings.write(table, problems) | self.write_more(table, problems)
+        if problems:
+            title = f"{where} cannot be written as {self.architecture}"
+            raise OptionError(enumerate_problems(title, problems))
+        return {"architectures": [self.architecture], "model_type": self.model_type, **config}
+
+    def needs(self, name: str) -> bool:
+        return not any(pattern.fullmatch(name) for pattern in self.unneeded)
+
+    def full_names(self, names: Iterable[str]) -> dict[str, str]:
+        """Each tensor's name inside the whole model, with the name under which it was saved."""
+        names = list(names)
+        whole = any(name.startswith(self.prefix) for name in names)
+        return {name if whole or name == HEAD else f"{self.prefix}{name}": name for name in names}
+
+
+HEAD = "lm_head.weight"
+"""Words out; where it is tied to words in, files may contain it or not."""

@@ -1,0 +1,43 @@
+"""New folders that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from safetensors import SafetensorError
+
+from regard.core.errors import RunError
+from regard.core.files import sync_folder
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A hidden neighbour to fill; it takes its place when everything is written, and vanishes if anything fails."""
+    refuse_taken(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.mkdir(parents=True)
+        yield part
+        if path.exists():
+            path.rmdir()  # empty, as was seen above
+        os.replace(part, path)
+        sync_folder(path.parent)
+    except (OSError, SafetensorError) as error:  # the latter is the library's word for a full disk
+        reason = getattr(error, "strerror", None) or error
+        raise RunError(f"{path} could not be written: {reason}; free some space, or choose another --out") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def refuse_taken(path: Path) -> None:
+    """A folder that holds anything is left alone."""
+    if path.is_dir():
+        inside = sorted(entry.name for entry in path.iterdir())
+        if inside:
+            raise RunError(f"{path} is not empty ({', '.join(inside[:5])}…); choose another --out")
+    elif path.exists():
+        raise RunError(f"{path} is a file; name a folder with --out")

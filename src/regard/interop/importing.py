@@ -1,0 +1,152 @@
+"""A Hugging Face folder becomes a run folder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import tokenizers as library
+import torch
+from torch import Tensor
+
+from regard.core.config import parse
+from regard.core.errors import RunError
+from regard.core.files import read_json, write_json, write_text
+from regard.core.symbols import Specials
+from regard.data.ledger import Ledger
+from regard.data.tokenizers import Tokenizer
+from regard.data.vocabularies import Vocabularies
+from regard.interop.families import family_of_config
+from regard.interop.files import open_weights
+from regard.interop.folders import new_folder, refuse_taken
+from regard.interop.generation import decoding_table
+from regard.interop.vocabulary import read_tokenizer, special_ids
+from regard.interop.weights import BY_SYMBOL, weights_in
+from regard.runs.folder import RunFolder
+from regard.runs.recipe import Recipe
+from regard.runs.train import Trained
+from regard.training import checkpoints, machine
+
+CONFIG = "config.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of it; the keys of ``regard import --json``. ``notes`` say what was left behind."""
+
+    run: str
+    architecture: str
+    parameters: int
+    pieces: int
+    context: int
+    weights_sha256: str
+    notes: tuple[str, ...]
+
+
+def import_folder(
+    folder: str | Path, out: str | Path, *, convert: bool = False, ignored: Iterable[str] = ()
+) -> Imported:
+    """Reads what ``save_pretrained`` wrote, and writes a run folder that ``regard.load`` opens.
+
+    ``convert`` opens pickled weights; ``ignored`` are settings of config.json of which the user knows that they
+    change nothing.
+    """
+    source, target = Path(folder).expanduser(), Path(out).expanduser()
+    refuse_taken(target)
+    config = read_config(source)
+    where = str(source / CONFIG)
+    family = family_of_config(config, where)
+    table = family.table(config, where, ignored)
+    config = {**family.vocabulary, **config}
+    notes: list[str] = []
+    raw = read_tokenizer(source, config)
+    symbols = check_sizes(raw, config["vocab_size"], source, notes)
+    specials = special_ids(source, raw, config, notes)
+    recipe = recipe_of(source, family.architecture, table, specials)
+    model: Any = recipe.model
+    weights = weights_in(family, model, open_weights(source, convert=convert), symbols, str(source))
+    weights = {name: cut(name, tensor, raw.get_vocab_size()) for name, tensor in weights.items()}
+    imported = Imported(
+        run=str(target),
+        architecture=family.architecture,
+        parameters=sum(tensor.numel() for tensor in weights.values()),
+        pieces=raw.get_vocab_size(),
+        context=recipe.task.context,  # type: ignore[attr-defined]
+        weights_sha256=checkpoints.weights_hash(weights),
+        notes=tuple(notes),
+    )
+    with new_folder(target) as part:
+        write_run(RunFolder(part), recipe, Tokenizer(raw, specials), weights, imported)
+    return imported
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise RunError(
+            f"there is no folder {folder}; fetch a model first, as with: hf download {folder} --local-dir FOLDER"
+        )
+    if not (folder / CONFIG).is_file():
+        raise RunError(f"{folder} has no {CONFIG}; name the folder that save_pretrained wrote, or hf download")
+    config = read_json(folder / CONFIG)
+    if not isinstance(config, dict):
+        raise RunError(f"{folder / CONFIG} is not a table of settings")
+    return config
+
+
+def check_sizes(raw: library.Tokenizer, symbols: Any, folder: Path, notes: list[str]) -> int:
+    """How many rows the embedding has: at least one for each piece."""
+    pieces = raw.get_vocab_size()
+    if not isinstance(symbols, int) or pieces > symbols:
+        raise RunError(
+            f"{folder}: the tokenizer has {pieces} pieces, but vocab_size in {CONFIG} is {symbols}; "
+            "this is not the tokenizer that the model was trained with"
+        )
+    if symbols > pieces:
+        notes.append(f"{symbols - pieces} rows of the embedding belong to no piece and were left behind")
+    return symbols
+
+
+def cut(name: str, tensor: Tensor, pieces: int) -> Tensor:
+    """Without the rows of symbols that do not exist."""
+    return tensor[:pieces].clone() if name in BY_SYMBOL and len(tensor) > pieces else tensor
+
+
+def recipe_of(folder: Path, architecture: str, table: dict[str, Any], specials: Specials) -> Recipe:
+    """A complete recipe; its data are still to be named."""
+    longest = table.get("context") or table["position"].get("longest")
+    name = folder.resolve().name
+    tree = {
+        "name": name,
+        "description": f"{architecture} from {name}",
+        "data": {"kind": "text"},
+        "tokenizer": {"kind": "imported", **asdict(specials)},
+        "model": table,
+        "task": {"kind": "language-model", "context": longest},
+        "decoding": decoding_table(folder),
+    }
+    return parse(Recipe, tree, where=f"{folder / CONFIG}, as a recipe")
+
+
+def write_run(
+    folder: RunFolder, recipe: Recipe, tokenizer: Tokenizer, weights: dict[str, Tensor], imported: Imported
+) -> None:
+    ledger = Ledger()
+    ledger.notes += imported.notes
+    ledger.save(folder.ledger)
+    folder.checkpoints.mkdir()
+    Vocabularies(tokenizer, tokenizer).save(folder.path)
+    write_json(folder.environment, machine.environment(torch.device("cpu")))
+    untrained = Trained(
+        run=imported.run,
+        steps=0,
+        seconds=0.0,
+        tokens_per_second=0.0,
+        validation_loss=math.nan,
+        weights_sha256=imported.weights_sha256,
+    )
+    write_json(folder.summary, asdict(untrained))
+    checkpoints.save_tensors(folder.weights, weights)
+    write_text(folder.recipe, recipe.to_toml())

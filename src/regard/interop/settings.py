@@ -1,0 +1,127 @@
+"""Settings under two names: their config.json and our model table, and what neither side may ignore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+TIED = {True: "output", False: "none"}
+ACTIVATIONS = {
+    "gelu_new": "gelu-tanh",
+    "gelu_pytorch_tanh": "gelu-tanh",
+    "gelu": "gelu",
+    "relu": "relu",
+    "relu2": "squared-relu",
+    "silu": "silu",
+    "swish": "silu",
+}
+"""Theirs to ours; of two words for one thing the first is written."""
+
+BOOKKEEPING = frozenset(
+    {
+        "_attn_implementation_autoset", "_name_or_path", "_num_labels", "architectures", "bos_token_id", "dtype",
+        "eos_token_id", "finetuning_task", "gradient_checkpointing", "id2label", "initializer_range", "label2id",
+        "max_length", "model_type", "output_attentions", "output_hidden_states", "pad_token_id", "problem_type",
+        "return_dict", "task_specific_params", "tokenizer_class", "torch_dtype", "transformers_version",
+        "unk_token_id", "use_cache", "vocab_size",
+    }
+)  # fmt: skip
+"""What every config.json may say without changing what a model computes, or what is read elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting. ``default`` is theirs where config.json is silent; ``words`` translates values.
+
+    Where their default is null ("as usual"), it is our 0.
+    """
+
+    theirs: str
+    ours: str
+    default: Any
+    words: Mapping[Any, Any] | None = None
+
+    def read(self, config: Mapping[str, Any], problems: list[str]) -> Any:
+        found = config.get(self.theirs, self.default)
+        if self.words is None:
+            return 0 if found is None else found
+        if not isinstance(found, str | bool) or found not in self.words:
+            problems.append(f"{self.theirs} = {found!r}; known are {', '.join(map(repr, self.words))}")
+        else:
+            found = self.words[found]
+        return found
+
+    def write(self, table: Mapping[str, Any], problems: list[str]) -> Any:
+        value = at(table, self.ours)
+        if self.words is None:
+            return None if self.default is None and value == 0 else value
+        for theirs, ours in self.words.items():
+            if ours == value:
+                return theirs
+        problems.append(f"model.{self.ours} = {value!r}; they know {', '.join(map(repr, self.words.values()))}")
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All that a family's config.json may say.
+
+    ``fixed`` are places of our table that the family leaves no choice about; ``required`` settings of theirs that
+    must have this value, since we compute nothing else; ``harmless`` ones act in training only, or not at all.
+    """
+
+    given: tuple[Setting, ...]
+    fixed: Mapping[str, Any]
+    required: Mapping[str, Any]
+    harmless: frozenset[str]
+
+    def read(self, config: Mapping[str, Any], elsewhere: Iterable[str], problems: list[str]) -> dict[str, Any]:
+        """Our model table; ``elsewhere`` names settings that are dealt with apart, or that the user gives up."""
+        problems += [
+            f"{name} = {config[name]!r}, but only {wanted!r} is computed here"
+            for name, wanted in self.required.items()
+            if config.get(name) not in (None, wanted)
+        ]
+        known = {setting.theirs for setting in self.given} | {*self.required, *self.harmless, *BOOKKEEPING, *elsewhere}
+        problems += [
+            f"{name} = {value!r} is not known here; if it changes nothing, say so: --ignore {name}"
+            for name, value in config.items()
+            if name not in known and value  # what is null, false, 0 or empty asks for nothing
+        ]
+        table: dict[str, Any] = {}
+        for path, value in self.fixed.items():
+            put(table, path, value)
+        for setting in self.given:
+            put(table, setting.ours, setting.read(config, problems))
+        return table
+
+    def write(self, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+        """Their settings; a part of ours that they do not have is a problem."""
+        strange = {
+            path: wanted for path, wanted in self.fixed.items() if path.endswith("kind") and at(table, path) != wanted
+        }
+        refused = tuple(path.removesuffix("kind") for path in strange)  # a part of another kind has other settings
+        for path, wanted in self.fixed.items():
+            if path in strange or (at(table, path) != wanted and not path.startswith(refused)):
+                problems.append(f"model.{path} = {at(table, path)!r}; they have {wanted!r} only")
+        return {
+            setting.theirs: setting.write(table, problems)
+            for setting in self.given
+            if not setting.ours.startswith(refused)
+        } | dict(self.required)
+
+
+def at(table: Mapping[str, Any], path: str) -> Any:
+    """The value at a path such as ``norm.epsilon``, or None."""
+    value: Any = table
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def put(table: dict[str, Any], path: str, value: Any) -> None:
+    *outer, last = path.split(".")
+    for key in outer:
+        table = table.setdefault(key, {})
+    table[last] = value

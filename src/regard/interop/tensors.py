@@ -1,0 +1,84 @@
+"""Tensors under two names and in two shapes: what is said once serves reading and writing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+
+class Shaping(Protocol):
+    """How one of our tensors comes from one or several of theirs. Law: ``part(join(theirs)) == theirs``."""
+
+    def join(self, theirs: Sequence[Tensor]) -> Tensor: ...
+
+    def part(self, ours: Tensor) -> tuple[Tensor, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """As it is."""
+
+    def join(self, theirs: Sequence[Tensor]) -> Tensor:
+        (one,) = theirs
+        return one
+
+    def part(self, ours: Tensor) -> tuple[Tensor, ...]:
+        return (ours,)
+
+
+@dataclass(frozen=True, slots=True)
+class Transposed:
+    """Rows and columns exchanged: GPT-2 multiplies from the other side (x W instead of x Wᵀ)."""
+
+    def join(self, theirs: Sequence[Tensor]) -> Tensor:
+        (one,) = theirs
+        return one.transpose(0, 1)
+
+    def part(self, ours: Tensor) -> tuple[Tensor, ...]:
+        return (ours.transpose(0, 1),)
+
+
+@dataclass(frozen=True, slots=True)
+class PairedHalves:
+    """Rows of rotary heads: theirs turn row i with row i + K/2, ours row 2i with row 2i + 1."""
+
+    heads: int
+
+    def join(self, theirs: Sequence[Tensor]) -> Tensor:
+        (one,) = theirs
+        return one.reshape(self.heads, 2, -1, one.shape[-1]).transpose(1, 2).reshape(one.shape)
+
+    def part(self, ours: Tensor) -> tuple[Tensor, ...]:
+        return (ours.reshape(self.heads, -1, 2, ours.shape[-1]).transpose(1, 2).reshape(ours.shape),)
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """Several of theirs below one another, each with so many rows and a shaping of its own."""
+
+    rows: tuple[int, ...]
+    each: tuple[Shaping, ...]
+
+    def join(self, theirs: Sequence[Tensor]) -> Tensor:
+        return torch.cat([shaping.join([one]) for shaping, one in zip(self.each, theirs, strict=True)])
+
+    def part(self, ours: Tensor) -> tuple[Tensor, ...]:
+        pieces = zip(self.each, ours.split(self.rows), strict=True)
+        return tuple(shaping.part(piece)[0] for shaping, piece in pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Our tensor's name, the name or names of theirs, and the shaping between them."""
+
+    ours: str
+    theirs: tuple[str, ...]
+    shaping: Shaping = Same()
+
+    def inside(self, ours: str, theirs: str) -> Pairing:
+        """The same pairing for a part of a model, whose names begin so."""
+        return Pairing(f"{ours}{self.ours}", tuple(f"{theirs}{name}" for name in self.theirs), self.shaping)

@@ -1,0 +1,170 @@
+"""Tokenizers between a Hugging Face folder and a run: pieces, special symbols, and who opens and closes a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tokenizers as library
+from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors
+
+from regard.core.errors import RunError, enumerate_problems
+from regard.core.files import read_json
+from regard.core.symbols import Specials
+from regard.data.tokenizers import Tokenizer
+
+NAMED = {"pad": "pad_token", "sos": "bos_token", "eos": "eos_token", "unk": "unk_token"}
+"""Our names of the special symbols and theirs."""
+TOKENIZER, CONFIG, SPECIAL_TOKENS, ADDED = (
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
+)  # fmt: skip
+VOCABULARY, MERGES = "vocab.json", "merges.txt"
+
+
+def read_tokenizer(folder: Path, config: Mapping[str, Any]) -> library.Tokenizer:
+    """tokenizer.json, or a byte-level BPE from the two files of GPT-2; never cutting or padding a text."""
+    if (folder / TOKENIZER).is_file():
+        raw = _parsed(folder / TOKENIZER)
+    elif (folder / VOCABULARY).is_file() and (folder / MERGES).is_file():
+        raw = byte_level(folder / VOCABULARY, folder / MERGES)
+        listed = [raw.id_to_token(id) for theirs in NAMED.values() for id in _listed(config, theirs)]
+        raw.add_special_tokens([*dict.fromkeys(token for token in (*_names(folder).values(), *listed) if token)])
+    else:
+        raise RunError(
+            f"{folder} holds no {TOKENIZER}, nor {VOCABULARY} with {MERGES}; to make one of what is there: "
+            "transformers.AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"
+        )
+    raw.no_truncation()
+    raw.no_padding()
+    _add_later_ones(raw, folder)
+    _refuse_gaps(raw, folder)
+    return raw
+
+
+def _parsed(path: Path) -> library.Tokenizer:
+    try:
+        return library.Tokenizer.from_str(path.read_text(encoding="utf-8"))
+    except Exception as error:  # the library raises nothing more special
+        raise RunError(f"{path} is not a tokenizer file of the tokenizers library: {error}") from error
+
+
+def byte_level(vocabulary: Path, merges: Path) -> library.Tokenizer:
+    """The tokenizer of GPT-2: byte pairs over bytes, words cut before their space."""
+    try:
+        raw = library.Tokenizer(models.BPE.from_file(str(vocabulary), str(merges)))
+    except Exception as error:
+        raise RunError(f"{vocabulary} and {merges.name} are not the pieces of a byte-level BPE: {error}") from error
+    raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    raw.post_processor = processors.ByteLevel(trim_offsets=False)
+    raw.decoder = decoders.ByteLevel()
+    return raw
+
+
+def _add_later_ones(raw: library.Tokenizer, folder: Path) -> None:
+    """Pieces that were added after training; some stand in files of their own, and each must keep its id."""
+    held = {token.content for token in raw.get_added_tokens_decoder().values()}
+    added = _added(folder)
+    for _, token in sorted(added.items()):
+        if token.content not in held:
+            (raw.add_special_tokens if token.special else raw.add_tokens)([token])
+    read_as = {id: raw.token_to_id(token.content) for id, token in sorted(added.items())}
+    moved = [
+        f"{added[id].content!r} has the id {id} in the folder's files, and {found} when they are read"
+        for id, found in read_as.items()
+        if found != id
+    ]
+    if moved:
+        raise RunError(enumerate_problems(f"{folder}: the tokenizer's files do not fit together", moved))
+
+
+def _added(folder: Path) -> dict[int, AddedToken]:
+    """By id, from all files that may list some."""
+    found: dict[int, AddedToken] = {}
+    if (folder / TOKENIZER).is_file():
+        found |= {entry["id"]: _token(entry) for entry in read_json(folder / TOKENIZER).get("added_tokens", ())}
+    if (folder / ADDED).is_file():
+        found |= {id: AddedToken(token, normalized=False) for token, id in read_json(folder / ADDED).items()}
+    return found | {int(id): _token(entry) for id, entry in _settings(folder).get("added_tokens_decoder", {}).items()}
+
+
+def _token(entry: Mapping[str, Any]) -> AddedToken:
+    flags = ("single_word", "lstrip", "rstrip", "normalized", "special")
+    return AddedToken(entry["content"], **{name: entry[name] for name in flags if name in entry})
+
+
+def _refuse_gaps(raw: library.Tokenizer, folder: Path) -> None:
+    highest, size = max(raw.get_vocab().values(), default=-1), raw.get_vocab_size()
+    if highest != size - 1:
+        raise RunError(
+            f"{folder}: the tokenizer has {size} pieces, but ids up to {highest}; ids with gaps are not read"
+        )
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    return read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
+
+
+def _names(folder: Path) -> dict[str, str]:
+    """The special symbols as the tokenizer's files spell them, by our names."""
+    given = dict(read_json(folder / SPECIAL_TOKENS)) if (folder / SPECIAL_TOKENS).is_file() else {}
+    given |= {name: token for name, token in _settings(folder).items() if token is not None}
+    found = {ours: given.get(theirs) for ours, theirs in NAMED.items()}
+    spelled = {ours: token["content"] if isinstance(token, dict) else token for ours, token in found.items()}
+    return {ours: token for ours, token in spelled.items() if isinstance(token, str)}
+
+
+def special_ids(folder: Path, raw: library.Tokenizer, config: Mapping[str, Any], notes: list[str]) -> Specials:
+    """Where the special symbols stand: as config.json says, which rules generation, else as the tokenizer says."""
+    ids, pieces = {}, raw.get_vocab_size()
+    for ours, theirs in NAMED.items():
+        token = _names(folder).get(ours)
+        by_name = raw.token_to_id(token) if token is not None else None
+        listed = _listed(config, theirs)
+        inside = [id for id in listed if 0 <= id < pieces]
+        if len(inside) < len(listed):
+            notes.append(f"{theirs}_id = {_said(listed)} names no piece of the tokenizer, which has {pieces}")
+        chosen = by_name if by_name is not None and by_name in (inside or [by_name]) else next(iter(inside), -1)
+        if len(inside) > 1:
+            token = raw.id_to_token(chosen)
+            notes.append(f"{theirs}_id = {_said(listed)} are several; the run uses {chosen} ({token})")
+        ids[ours] = chosen
+    return Specials(**ids, opening=opening_symbol(raw))
+
+
+def opening_symbol(raw: library.Tokenizer) -> int:
+    """The symbol that this tokenizer itself puts before a text, as Llama's does; −1: none."""
+    plain, dressed = (raw.encode("a", add_special_tokens=dress).ids for dress in (False, True))
+    return dressed[0] if dressed[:1] != plain[:1] else -1
+
+
+def _listed(config: Mapping[str, Any], theirs: str) -> list[int]:
+    """The ids that config.json gives for a special symbol: none, one, or several."""
+    given = config.get(f"{theirs}_id")
+    return [id for id in (given if isinstance(given, list) else [given]) if isinstance(id, int)]
+
+
+def _said(ids: list[int]) -> str:
+    return ", ".join(map(str, ids))
+
+
+def symbol_ids(specials: Specials) -> dict[str, int | None]:
+    """As config.json says it: null where there is none."""
+    known = {f"{theirs}_id": getattr(specials, ours) for ours, theirs in NAMED.items() if ours != "unk"}
+    return {name: id if id >= 0 else None for name, id in known.items()}
+
+
+def tokenizer_settings(tokenizer: Tokenizer, longest: int, *, own: bool) -> dict[str, Any]:
+    """The files beside tokenizer.json by which AutoTokenizer finds the same ids.
+
+    A text that merely spells a special symbol of a tokenizer of our own (``own``) gives ordinary pieces there too.
+    """
+    ids = {ours: getattr(tokenizer.specials, ours) for ours in NAMED}
+    named = {NAMED[ours]: tokenizer.raw.id_to_token(id) for ours, id in ids.items() if id >= 0}
+    settings = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_max_length": longest,
+        "clean_up_tokenization_spaces": False,
+        "split_special_tokens": own,
+    }
+    return {CONFIG: {**settings, **named}, SPECIAL_TOKENS: named}

@@ -1,0 +1,77 @@
+"""Weights from their names and shapes into ours and back, by a family's table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.core.config import Part
+from regard.core.errors import RunError, enumerate_problems
+from regard.core.symbols import Sizes
+from regard.interop.family import HEAD, Family
+from regard.interop.files import FLOATING, Stored
+from regard.interop.tensors import Pairing
+
+BY_SYMBOL = ("embedding.weight", "head.weight")
+"""Our matrices with a row for each symbol."""
+
+
+def weights_in(
+    family: Family, model: Part, stored: Mapping[str, Stored], symbols: int, where: str
+) -> dict[str, Tensor]:
+    """Our weights in single precision; ``symbols`` is how many rows their embedding has.
+
+    All that is missing, unexpected or ill-shaped is named in one error.
+    """
+    pairings = tuple(family.tensors(model.model_dump()))
+    saved_as = {full: name for full, name in family.full_names(stored).items() if family.needs(full)}
+    found = {full: stored[name] for full, name in saved_as.items()}
+    expected = expected_shapes(model, pairings, symbols)
+    copies = {HEAD} & (found.keys() - expected.keys())  # a tied head may be there or not
+    problems = [f"missing {name} {expected[name]}" for name in expected.keys() - found.keys()]
+    problems += [f"unexpected {name} {found[name].shape}" for name in found.keys() - expected.keys() - copies]
+    problems += [
+        f"{name} is {found[name].shape}, config.json asks for {expected[name]}"
+        for name in expected.keys() & found.keys()
+        if expected[name] != found[name].shape
+    ]
+    problems += [
+        f"{name} is made of {one.number_type}; quantised weights are not read"
+        for name, one in found.items()
+        if one.number_type not in FLOATING
+    ]
+    if not problems and copies and not _is_copy(found, pairings[0]):
+        problems.append(f"{HEAD} is not {pairings[0].theirs[0]}, although config.json says tie_word_embeddings = true")
+    if problems:
+        raise RunError(enumerate_problems(f"the tensors in {where} are not those of its config.json", sorted(problems)))
+    return {
+        pairing.ours: pairing.shaping.join([found[name].read().float() for name in pairing.theirs]).contiguous()
+        for pairing in pairings
+    }
+
+
+def expected_shapes(model: Part, pairings: tuple[Pairing, ...], symbols: int) -> dict[str, tuple[int, ...]]:
+    """The shape of every tensor of theirs: the table run backwards over a model without contents."""
+    with torch.device("meta"):
+        ours = model.build(Sizes(symbols, symbols, shared=True)).state_dict()  # type: ignore[attr-defined]
+    return {
+        name: tuple(tensor.shape)
+        for pairing in pairings
+        for name, tensor in zip(pairing.theirs, pairing.shaping.part(ours[pairing.ours]), strict=True)
+    }
+
+
+def _is_copy(found: Mapping[str, Stored], embedding: Pairing) -> bool:
+    return torch.equal(found[HEAD].read(), found[embedding.theirs[0]].read())
+
+
+def weights_out(family: Family, table: Mapping[str, Any], weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Their weights by their names."""
+    return {
+        name: tensor.contiguous()
+        for pairing in family.tensors(table)
+        for name, tensor in zip(pairing.theirs, pairing.shaping.part(weights[pairing.ours]), strict=True)
+    }

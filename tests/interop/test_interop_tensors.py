@@ -1,0 +1,41 @@
+"""Shapings by hand, and the law that what is joined can be parted again, also without contents."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from regard.interop.tensors import PairedHalves, Pairing, Same, Shaping, Stacked, Transposed
+
+SHAPINGS: dict[str, tuple[Shaping, tuple[Tensor, ...]]] = {
+    "same": (Same(), (torch.randn(3, 5),)),
+    "transposed": (Transposed(), (torch.randn(3, 5),)),
+    "paired halves": (PairedHalves(3), (torch.randn(3 * 14, 5),)),
+    "stacked": (
+        Stacked((6, 4, 7), (PairedHalves(3), PairedHalves(1), Same())),
+        (torch.randn(6, 5), torch.randn(4, 5), torch.randn(7, 5)),
+    ),
+}
+
+
+@pytest.mark.parametrize(("shaping", "theirs"), SHAPINGS.values(), ids=SHAPINGS.keys())
+def test_what_is_joined_can_be_parted(shaping: Shaping, theirs: tuple[Tensor, ...]) -> None:
+    ours = shaping.join(theirs)
+    assert all(torch.equal(one, again) for one, again in zip(theirs, shaping.part(ours), strict=True))
+    assert torch.equal(shaping.join(shaping.part(ours)), ours)
+    hollow = shaping.part(ours.to("meta"))
+    assert [one.shape for one in hollow] == [one.shape for one in theirs]
+
+
+def test_halves_become_pairs_within_each_head() -> None:
+    rows = torch.arange(8.0)[:, None]  # two heads of four rows
+    assert PairedHalves(2).join([rows]).flatten().tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
+    assert Transposed().join([torch.tensor([[1.0, 2.0, 3.0]])]).tolist() == [[1.0], [2.0], [3.0]]
+
+
+def test_a_pairing_inside_a_model() -> None:
+    inner = Pairing("project", ("q", "k"), Stacked((1, 1), (Same(), Same())))
+    assert inner.inside("layers.2.", "model.h.2.") == Pairing(
+        "layers.2.project", ("model.h.2.q", "model.h.2.k"), inner.shaping
+    )
