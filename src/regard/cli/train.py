@@ -58,6 +58,7 @@ def train(
         return  # under torchrun the leading process speaks for all
     if not bar.total:
         say("this run was finished already; nothing was done", to=notes)
+    page = analysed(out) if bar.total else None
     if as_json:
         write_json(asdict(trained))
         return
@@ -67,7 +68,23 @@ def train(
         f"({trained.tokens_per_second:,.0f} tokens/s)"
         + (f", validation loss {loss:.4f}" if math.isfinite(loss) else ", without validation")
     )
-    say(plain(f"next: regard evaluate {out}\n      regard predict {out} \"a sentence\""), style="dim")
+    if page is not None:
+        say(plain(f"what it has learned: {page}"))
+    asked = "--prompt \"a beginning\"" if page is not None else "\"a sentence\""
+    say(plain(f"next: regard evaluate {out}\n      regard predict {out} {asked}"), style="dim")
+
+
+def analysed(out: Path) -> Path | None:
+    """The page about a language model that has just been trained; other tasks have none yet."""
+    from regard.inspection.writing import write_analysis
+    from regard.inspection.writing_page import writing_page
+    from regard.runs.load import load
+
+    run = load(out)
+    if not hasattr(run.task, "continuation"):
+        return None
+    with notes.status("looking at what it has learned"):
+        return write_analysis(run, writing_page)
 
 
 def within_budget(recipe: Recipe, budget: str, out: Path, *, resume: bool) -> Recipe:
