@@ -1,0 +1,114 @@
+"""``regard check``: a sound run passes every check, a damaged one does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import regard
+from regard.attention.softmax import ScaledDot
+from regard.cli.main import main
+from regard.interop.checking import Check, check
+
+TRAINING = {"steps": 3, "batch_tokens": 256, "learning_rate": 1e-3, "validate_every": 3}
+TOY = {"kind": "toy", "train": 60, "validation": 10, "test": 5}
+WRITER = {"kind": "language-model", "context": 32, "sample": 0}
+TREES: dict[str, dict[str, Any]] = {
+    "transformer": {"data": TOY, "tokenizer": {"kind": "word", "minimum_frequency": 1},
+                    "model": {"width": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 2}},
+    "bahdanau": {"data": TOY, "tokenizer": {"kind": "word", "minimum_frequency": 1},
+                 "model": {"kind": "bahdanau", "width": 12, "embedding": {"width": 8}}},
+    "gpt": {"model": {"kind": "gpt", "layers": 2, "width": 20, "heads": 2}, "task": WRITER},
+    "llama": {"model": {"kind": "llama", "layers": 2, "width": 24, "heads": 4, "groups": 2}, "task": WRITER},
+    "recurrent": {"model": {"kind": "recurrent", "width": 12, "embedding": {"width": 8}}, "task": WRITER},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("checked")
+    (folder / "text.txt").write_text("the cat sat on the mat and looked at the dog. " * 30, encoding="utf-8")
+    text = {"data": {"kind": "text", "file": str(folder / "text.txt")}, "tokenizer": {"kind": "character"}}
+    for name, tree in TREES.items():
+        regard.train({**text, **tree, "training": TRAINING}, folder / name)
+    return {name: folder / name for name in TREES}
+
+
+def found(run: Path) -> dict[str, Check]:
+    return {one.name: one for one in check(regard.load(run))}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_a_sound_run_holds(runs: dict[str, Path], name: str) -> None:
+    checks = found(runs[name])
+    assert list(checks) == ["weights", "cache", "batch", "reference", "fused", "bfloat16", "huggingface"]
+    assert all(one.holds for one in checks.values()), checks
+    assert checks["bfloat16"].difference > 0, "something was computed in narrow numbers"
+    assert bool(checks["huggingface"].skipped) == (name not in ("gpt", "llama"))
+
+
+def test_damaged_weights_are_found(runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    for file in runs["gpt"].iterdir():
+        if file.is_file():
+            (damaged / file.name).write_bytes(file.read_bytes())
+    weights = load_file(damaged / "model.safetensors")
+    weights["stack.layers.1.feed_forward.inner.weight"][3, 5] += 0.01
+    save_file(weights, damaged / "model.safetensors")
+    assert not found(damaged)["weights"].holds
+    with pytest.raises(SystemExit) as leaving:
+        main(["check", str(damaged), "--json"])
+    assert leaving.value.code == 1
+    said = json.loads(capsys.readouterr().out)
+    assert [one["name"] for one in said["checks"] if not one["holds"]] == ["weights"]
+    weights["stack.norm.weight"][0] = float("nan")
+    save_file(weights, damaged / "model.safetensors")
+    checks = found(damaged)
+    assert "not all numbers in stack.norm.weight" in checks["weights"].what
+    assert not checks["cache"].holds
+
+
+def test_a_kernel_that_is_wrong_is_found(runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The formula and the cache each catch what the other cannot."""
+    right = ScaledDot.forward
+
+    def wrong(self: ScaledDot, q: Any, k: Any, v: Any, mask: Any, bias: Any = None) -> Any:
+        return right(self, q, k, v, mask, bias) * 1.5
+
+    monkeypatch.setattr(ScaledDot, "forward", wrong)
+    checks = found(runs["gpt"])
+    assert not checks["reference"].holds
+    assert checks["cache"].holds, "it is wrong in the same way"
+    assert not checks["huggingface"].holds
+
+
+def test_the_first_other_token_is_named(runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    run = regard.load(runs["recurrent"])
+    right = type(run.model).step
+
+    def forgetful(self: Any, tokens: Any, state: Any) -> Any:
+        logits, state = right(self, tokens, state)
+        self.read_so_far = getattr(self, "read_so_far", 0) + 1
+        return torch.roll(logits, 1, dims=-1) if self.read_so_far > 5 else logits, state
+
+    monkeypatch.setattr(type(run.model), "step", forgetful)
+    cache = {one.name: one for one in check(run)}["cache"]
+    assert not cache.holds
+    assert cache.first == 5
+    assert cache.token != cache.other
+
+
+def test_what_is_printed(runs: dict[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as leaving:
+        main(["check", str(runs["transformer"])])
+    assert not leaving.value.code
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("✓  weights")
+    assert "at most 1.0e-04), the same tokens" in lines[1]
+    assert "–  huggingface" in lines[-1]
