@@ -54,6 +54,12 @@ def test_wanting_more_than_there_is_and_lengths_in_disorder_are_refused():
         parse(Toy, {"minimum_length": 5, "maximum_length": 4})
 
 
+def test_first_asks_for_the_first_symbol_alone():
+    corpus = Toy(problem="first", symbols=7, train=50, validation=9, test=0).load(5, Ledger())
+    assert all(pair.target == pair.source.split(" ")[0] for pair in corpus.splits["train"])
+    assert all(gold.sure == {(0, 0)} for gold in corpus.gold["validation"])
+
+
 def test_recall_asks_for_what_followed_a_symbol_that_occurs_once():
     corpus = Toy(problem="recall", symbols=31, minimum_length=3, maximum_length=12, train=301, validation=20,
                  test=0).load(5, Ledger())

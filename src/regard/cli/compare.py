@@ -86,9 +86,10 @@ def numbers(text: str, option: str) -> list[int]:
 
 def show(report: Any) -> None:
     """The table in columns of its own, because one with intervals is wider than most terminals and must not be cut."""
-    from regard.inspection.comparison_page import COLUMNS, cells
+    from regard.inspection.comparison_page import filled_columns
 
-    lines = [list(COLUMNS), *(cells(row) for row in report.rows)]
+    columns, rows = filled_columns(report)
+    lines = [columns, *rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for number, (name, *figures) in enumerate(lines):
         rest = "  ".join(figure.rjust(width) for figure, width in zip(figures, widths[1:], strict=True))

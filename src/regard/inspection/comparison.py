@@ -30,7 +30,10 @@ DISTANCE = 51  # positions over which gradients are followed
 ROWS = 16
 COST_SECONDS = 20.0
 NORM = "gradient norm"
-PROBLEMS: tuple[Problem, ...] = ("copy", "recall")
+PROBLEMS: dict[Problem, str] = {
+    "copy": "Copying ever longer sequences",
+    "first": "Recalling the first symbol of ever longer sequences",
+}
 
 
 def report_of(
@@ -97,6 +100,7 @@ def measure(comparison: Comparison, cost_seconds: float) -> dict[str, Any]:
         "costs": {
             "title": "What a layer costs here",
             "sentence": costs.sentence,
+            "table": costs.table(),
             "figure": costs_figure(costs.over_lengths, "n") + costs_figure(costs.over_widths, "d"),
             "numbers": costs.as_dict(),
         },
@@ -106,8 +110,8 @@ def measure(comparison: Comparison, cost_seconds: float) -> dict[str, Any]:
 def measure_long(problem: Problem, lengths: Sequence[int], told: Callable[[str], None]) -> dict[str, Any]:
     """Where each family breaks as sequences grow."""
     found = long_sequences(problem, lengths, told=told)
-    title = "Copying ever longer sequences" if problem == "copy" else "Recalling one symbol of ever longer sequences"
-    return {"title": title, "sentence": found.sentence, "figure": found.figure(), "numbers": found.as_dict()}
+    told_of = {"sentence": found.sentence, "figure": found.figure(), "numbers": found.as_dict()}
+    return {"title": PROBLEMS[problem], **told_of}
 
 
 def _measure(title: str, named: dict[str, Any], figure: str) -> dict[str, Any]:

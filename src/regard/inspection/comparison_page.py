@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from regard.inspection.alignment_figure import escaped
 from regard.inspection.comparison_report import Report, Row, examples, findings
@@ -42,6 +43,13 @@ def cells(row: Row) -> list[str]:
     ]
 
 
+def filled_columns(report: Report) -> tuple[list[str], list[list[str]]]:
+    """The table without columns in which no row has anything."""
+    rows = [cells(row) for row in report.rows]
+    kept = [place for place in range(len(COLUMNS)) if any(row[place] != "–" for row in rows)]
+    return [COLUMNS[place] for place in kept], [[row[place] for place in kept] for row in rows]
+
+
 def _plain(value: float | None, form: str) -> str:
     return "–" if value is None else form.format(value)
 
@@ -67,8 +75,12 @@ def level_columns(report: Report) -> list[str]:
 def comparison_markdown(report: Report) -> str:
     """The same numbers for a README or a mail."""
     parts = [f"# {report.title}", "", *(f"- {name}: {value}" for name, value in report.facts.items()), ""]
-    parts += [_markdown_table(COLUMNS, [cells(row) for row in report.rows]), "", report.signature, ""]
+    columns, rows = filled_columns(report)
+    parts += [_markdown_table(columns, rows), "", report.signature, ""]
     parts += ["## What it says", "", *(f"- {sentence}" for sentence in sentences(report)), ""]
+    for measure in report.measures.values():
+        if "table" in measure:
+            parts += [f"## {measure['title']}", "", _markdown_table(measure["table"][0], measure["table"][1:]), ""]
     levels = [level_cells(report, row) for row in report.rows]
     parts += ["## Training time to each token accuracy", "", _markdown_table(level_columns(report), levels), ""]
     parts += ["## The same sentences", ""]
@@ -97,7 +109,7 @@ def comparison_page(report: Report) -> str:
         f"<title>{escaped(report.title)}</title>\n<style>{STYLE}{TABLE_STYLE}</style>\n</head>\n<body>\n<main>\n"
         f"<header>\n<h1>{escaped(report.title)}</h1>\n"
         '<p class="lead">The same sentences, the same tokenizer, the same budget: what each model made of them.</p>\n'
-        f"</header>\n{_table(COLUMNS, [cells(row) for row in report.rows])}"
+        f"</header>\n{_table(*filled_columns(report))}"
         f'<p class="quiet">{escaped(report.signature)}; in brackets the 95 % interval of resampled sentences, or the '
         f"range over several seeds.</p>\n<section>\n<h2>What it says</h2>\n<ul>\n{said}</ul>\n</section>\n"
         f"{_curves(report)}{_lengths(report)}{_levels(report)}{_measures(report)}{_examples(report)}"
@@ -155,9 +167,13 @@ def _levels(report: Report) -> str:
 
 def _measures(report: Report) -> str:
     return "".join(
-        _section(measure["title"], measure["figure"], measure["sentence"])
+        _section(measure["title"], _measured_table(measure) + measure["figure"], measure["sentence"])
         for measure in report.measures.values()
     )
+
+
+def _measured_table(measure: Mapping[str, Any]) -> str:
+    return _table(measure["table"][0], measure["table"][1:]) if "table" in measure else ""
 
 
 def _examples(report: Report) -> str:

@@ -203,6 +203,15 @@ class Costs:
             f"{times:.1f} times {dearer} than the recurrent layer; {theory}."
         )
 
+    def table(self) -> list[list[str]]:
+        """The classic table, and beside it how time grew here; the first row names the columns."""
+        rows = [["layer", "work", "steps in a row", "longest path", "time here, by n", "time here, by d"]]
+        for over_n, over_d in zip(self.over_lengths, self.over_widths, strict=True):
+            classic = TABLE[over_n.kind]
+            rows.append([over_n.kind, classic.complexity, classic.sequential, classic.path,
+                         _power("n", over_n.upper_exponent), _power("d", over_d.upper_exponent)])  # fmt: skip
+        return rows
+
     def as_dict(self) -> dict[str, Any]:
         return {
             "width": self.width,
@@ -268,6 +277,10 @@ def measure_costs(
         return tuple(measured(kind, sizes, partial(layer_call, kind, shape, rows, passes), share) for kind in LAYERS)
 
     return Costs(width, length, curves(lengths, lambda n: (n, width)), curves(widths, lambda d: (length, d)))
+
+
+def _power(size: str, exponent: float) -> str:
+    return f"{size}^{exponent:.2f}" if math.isfinite(exponent) else "–"
 
 
 def costs_figure(curves: Sequence[CostCurve], size: str) -> str:

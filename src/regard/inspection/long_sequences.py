@@ -15,7 +15,8 @@ from regard.runs.train import train
 
 LENGTHS = (10, 20, 50, 100, 200, 500)
 BROKEN = 0.9  # token accuracies below this count as broken
-Problem = Literal["copy", "recall"]
+Problem = Literal["copy", "first", "recall"]
+"""All of a sequence; its first symbol; or what followed a symbol that it is asked about, which is hard to find out."""
 WIDTH = 64
 
 
@@ -105,7 +106,7 @@ def recipe(
     problem: Problem, length: int, model: Mapping[str, Any], steps: int, batch_tokens: int, examples: int, seed: int
 ) -> dict[str, Any]:
     """Sequences of one length, so that accuracy at a length is that length's own."""
-    symbols = 20 if problem == "copy" else 2 * length  # a recall needs symbols that occur once
+    symbols = 2 * length if problem == "recall" else 20  # a recall needs symbols that occur once
     data = {
         "kind": "toy", "problem": problem, "symbols": symbols, "minimum_length": length, "maximum_length": length,
         "train": examples, "validation": 100, "test": 0,

@@ -1,0 +1,37 @@
+"""A plain training loop over Hugging Face's GPT-2: random weights, random tokens, so many steps; prints JSON."""
+
+import argparse
+import json
+import time
+
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for name in ("layers", "width", "heads", "context", "batch", "vocabulary", "steps"):
+        parser.add_argument(f"--{name}", type=int, required=True)
+    parser.add_argument("--dropout", type=float, required=True)
+    parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
+    given = parser.parse_args()
+    torch.manual_seed(1)
+    # Dropout where ours has it too: on embeddings and sub-layers, not on attention weights.
+    config = GPT2Config(
+        vocab_size=given.vocabulary, n_positions=given.context, n_embd=given.width, n_layer=given.layers,
+        n_head=given.heads, resid_pdrop=given.dropout, embd_pdrop=given.dropout, attn_pdrop=0.0,
+    )  # fmt: skip
+    model = GPT2LMHeadModel(config).train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
+    batches = torch.randint(0, given.vocabulary, (given.steps + 5, given.batch, given.context))
+    for number, tokens in enumerate(batches):
+        if number == 5:
+            began = time.perf_counter()
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=given.precision == "bfloat16"):
+            loss = model(tokens, labels=tokens).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    seconds = time.perf_counter() - began
+    count = given.steps * given.batch * given.context
+    print(json.dumps({"tokens_per_second": round(count / seconds, 1), "seconds": round(seconds, 3)}))
