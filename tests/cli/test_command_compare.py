@@ -64,10 +64,10 @@ def test_long_sequences_join_the_report_when_asked(out: Path, monkeypatch: pytes
     before = json.loads((out / "report.json").read_text(encoding="utf-8"))
     found = regard(*GIVEN, "--out", out, "--long-sequences", "11,9")
     assert found.code == 0, found.err
-    assert "Bahdanau: first of 11 symbols" in found.err
+    assert "Bahdanau: middle of 11 symbols" in found.err
     report = json.loads((out / "report.json").read_text(encoding="utf-8"))
     assert report["measures"]["long copy"]["numbers"]["lengths"] == [9, 11]
-    assert set(report["measures"]["long first"]["numbers"]["accuracies"]) == set(FAMILIES)
+    assert set(report["measures"]["long middle"]["numbers"]["accuracies"]) == set(FAMILIES)
     assert {name: report["measures"][name] for name in before["measures"]} == before["measures"]
     assert "Copying ever longer sequences" in (out / "report.html").read_text(encoding="utf-8")
     assert "separated by commas" in regard(*GIVEN, "--out", out, "--long-sequences", "ten").error

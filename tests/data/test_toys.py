@@ -54,10 +54,14 @@ def test_wanting_more_than_there_is_and_lengths_in_disorder_are_refused():
         parse(Toy, {"minimum_length": 5, "maximum_length": 4})
 
 
-def test_first_asks_for_the_first_symbol_alone():
-    corpus = Toy(problem="first", symbols=7, train=50, validation=9, test=0).load(5, Ledger())
-    assert all(pair.target == pair.source.split(" ")[0] for pair in corpus.splits["train"])
-    assert all(gold.sure == {(0, 0)} for gold in corpus.gold["validation"])
+def test_middle_asks_for_the_symbol_in_the_middle_alone():
+    corpus = Toy(problem="middle", symbols=7, train=50, validation=9, test=0).load(5, Ledger())
+    for split, pairs in corpus.splits.items():
+        for place, pair in enumerate(pairs):
+            words = pair.source.split(" ")
+            assert pair.target == words[len(words) // 2]
+            if split == "validation":
+                assert corpus.gold[split][place].sure == {(len(words) // 2, 0)}
 
 
 def test_recall_asks_for_what_followed_a_symbol_that_occurs_once():

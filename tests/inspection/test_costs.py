@@ -149,7 +149,8 @@ def test_every_kind_is_measured_over_both_sizes(passes: Any) -> None:
 
 
 def test_the_classic_table_stands_beside_what_was_measured() -> None:
-    curves = tuple(CostCurve(kind, (32, 64, 128, 256), (1.0, 2.0, 8.0, 32.0)) for kind in ("recurrent", "self-attention"))
+    kinds, sizes, seconds = ("recurrent", "self-attention"), (32, 64, 128, 256), (1.0, 2.0, 8.0, 32.0)
+    curves = tuple(CostCurve(kind, sizes, seconds) for kind in kinds)
     head, recurrent, attention = Costs(64, 128, curves, curves).table()
     assert head[:4] == ["layer", "work", "steps in a row", "longest path"]
     assert recurrent == ["recurrent", "O(n·d²)", "O(n)", "O(n)", "n^2.00", "d^2.00"]

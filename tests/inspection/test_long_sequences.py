@@ -28,7 +28,7 @@ def test_a_break_is_the_first_length_below_nine_in_ten() -> None:
 
 def test_the_recipes_are_whole_at_both_ends() -> None:
     for length in (10, 500):
-        for problem in ("copy", "first", "recall"):
+        for problem in ("copy", "middle", "recall"):
             made = Recipe.of(recipe(problem, length, FAMILIES["GRU"], 300, 2048, 4000, 1))  # type: ignore[arg-type]
             assert (made.data.minimum_length, made.data.maximum_length) == (length, length)  # type: ignore[attr-defined]
             assert made.task.longest >= length + 2  # type: ignore[attr-defined]

@@ -23,7 +23,7 @@ class Toy(Part):
     """Sequences of symbols (letters up to 26 of them, numbers beyond) and what the problem makes of them."""
 
     kind: str = "toy"
-    problem: Literal["copy", "reverse", "sort", "first", "recall"] = "reverse"  # first: the first symbol alone
+    problem: Literal["copy", "reverse", "sort", "middle", "recall"] = "reverse"  # middle: its symbol alone
     symbols: int = Field(default=20, ge=1)
     minimum_length: int = Field(default=3, ge=1)
     maximum_length: int = Field(default=10, ge=1)
@@ -73,7 +73,9 @@ class Toy(Part):
         """A sequence, and which of its positions stands at each position of the answer."""
         if self.problem == "recall":
             return source, [source.index(source[-1]) + 1]
-        order = list(range(1 if self.problem == "first" else len(source)))
+        if self.problem == "middle":
+            return source, [len(source) // 2]
+        order = list(range(len(source)))
         if self.problem == "reverse":
             order.reverse()
         elif self.problem == "sort":

@@ -32,7 +32,7 @@ COST_SECONDS = 20.0
 NORM = "gradient norm"
 PROBLEMS: dict[Problem, str] = {
     "copy": "Copying ever longer sequences",
-    "first": "Recalling the first symbol of ever longer sequences",
+    "middle": "Recalling the middle of ever longer sequences",
 }
 
 

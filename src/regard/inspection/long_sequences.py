@@ -15,8 +15,8 @@ from regard.runs.train import train
 
 LENGTHS = (10, 20, 50, 100, 200, 500)
 BROKEN = 0.9  # token accuracies below this count as broken
-Problem = Literal["copy", "first", "recall"]
-"""All of a sequence; its first symbol; or what followed a symbol that it is asked about, which is hard to find out."""
+Problem = Literal["copy", "middle", "recall"]
+"""All of a sequence; its middle, far from both ends; or what followed the symbol in question, hard to find out."""
 WIDTH = 64
 
 
