@@ -62,6 +62,7 @@ class Comparison:
         settings = list(settings)
         named = [one for recipe in recipes for one in recipe_sets().get(str(recipe), (recipe,))]
         made = tuple(Recipe.read(one, settings) for one in named)
+        refuse_unscored(made)
         refuse_incomparable(made)
         return cls(out, made, tuple(seeds), budget)
 
@@ -101,6 +102,16 @@ class Comparison:
 def _flat(asked: dict[str, Any]) -> dict[str, Any]:
     """Recipes by name, so that differences are named by path."""
     return {**asked, "recipes": {recipe["name"]: recipe for recipe in asked["recipes"]}}
+
+
+def refuse_unscored(recipes: Sequence[Recipe]) -> None:
+    """A comparison scores answers against references; other tasks have none."""
+    others = [f"{recipe.name} ({recipe.task.kind})" for recipe in recipes if not hasattr(recipe.task, "bleu_tokenize")]
+    if others:
+        raise RecipeError(
+            f"a comparison scores answers against references, which {', '.join(others)} does not give; language models "
+            "are compared by the bits per character that regard evaluate gives for each"
+        )
 
 
 def refuse_incomparable(recipes: Sequence[Recipe]) -> None:
