@@ -20,6 +20,7 @@ TOKENIZER, CONFIG, SPECIAL_TOKENS, ADDED = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 )  # fmt: skip
 VOCABULARY, MERGES = "vocab.json", "merges.txt"
+SENTENCE_PIECES = ("source.spm", "target.spm")
 
 
 def read_tokenizer(folder: Path, config: Mapping[str, Any]) -> library.Tokenizer:
@@ -30,6 +31,12 @@ def read_tokenizer(folder: Path, config: Mapping[str, Any]) -> library.Tokenizer
         raw = byte_level(folder / VOCABULARY, folder / MERGES)
         listed = [raw.id_to_token(id) for theirs in NAMED.values() for id in _listed(config, theirs)]
         raw.add_special_tokens([*dict.fromkeys(token for token in (*_names(folder).values(), *listed) if token)])
+    elif any((folder / name).is_file() for name in SENTENCE_PIECES):
+        raise RunError(
+            f"{folder} holds no {TOKENIZER}, and its {' and '.join(SENTENCE_PIECES)} are not read; put a {TOKENIZER} "
+            f"beside them, made with the tokenizers library: the pieces of {SENTENCE_PIECES[0]} (a Unigram model) "
+            f"under the ids of {VOCABULARY}, each text closed with </s>"
+        )
     else:
         raise RunError(
             f"{folder} holds no {TOKENIZER}, nor {VOCABULARY} with {MERGES}; to make one of what is there: "
@@ -138,6 +145,35 @@ def opening_symbol(raw: library.Tokenizer) -> int:
     return dressed[0] if dressed[:1] != plain[:1] else -1
 
 
+def closing(folder: Path, raw: library.Tokenizer, specials: Specials, notes: list[str]) -> None:
+    """An encoder–decoder needs all three symbols; that this tokenizer does not close its texts is worth a note."""
+    ids = {name: getattr(specials, name) for name in ("pad", "sos", "eos")}
+    lacking = [f"{CONFIG_NAMES[name]} names no piece" for name, id in ids.items() if id < 0]
+    if specials.eos in (specials.pad, specials.sos):
+        lacking.append(f"{CONFIG_NAMES['eos']} = {specials.eos} is also what pads or opens an answer, which ends none")
+    if lacking:
+        raise RunError(enumerate_problems(f"{folder}: an answer cannot be begun, filled up or ended", lacking))
+    plain, dressed = (raw.encode("a", add_special_tokens=dress).ids for dress in (False, True))
+    if dressed != [*plain, specials.eos]:
+        closed = raw.id_to_token(specials.eos)
+        notes.append(f"the tokenizer does not read a text as its pieces and {closed}; the run does, as Marian does")
+
+
+CONFIG_NAMES = {"pad": "pad_token_id", "sos": "decoder_start_token_id", "eos": "eos_token_id"}
+
+
+def closed(tokenizer: Tokenizer) -> library.Tokenizer:
+    """The same tokenizer, which now closes each text itself, as an encoder reads it; one that dresses texts stays."""
+    raw = library.Tokenizer.from_str(tokenizer.raw.to_str())
+    if raw.post_processor is None:
+        end = tokenizer.specials.eos
+        name = raw.id_to_token(end)
+        raw.post_processor = processors.TemplateProcessing(
+            single=f"$A {name}", pair=f"$A $B {name}", special_tokens=[(name, end)]
+        )
+    return raw
+
+
 def _listed(config: Mapping[str, Any], theirs: str) -> list[int]:
     """The ids that config.json gives for a special symbol: none, one, or several."""
     given = config.get(f"{theirs}_id")
@@ -146,6 +182,17 @@ def _listed(config: Mapping[str, Any], theirs: str) -> list[int]:
 
 def _said(ids: list[int]) -> str:
     return ", ".join(map(str, ids))
+
+
+def answer_ids(specials: Specials) -> dict[str, int | None]:
+    """As config.json of an encoder–decoder says it; nothing is forced upon an answer's end."""
+    opening = None if specials.sos == specials.pad else specials.sos  # Marian opens with what pads
+    return {
+        **symbol_ids(specials),
+        "bos_token_id": opening,
+        "decoder_start_token_id": specials.sos,
+        "forced_eos_token_id": None,
+    }
 
 
 def symbol_ids(specials: Specials) -> dict[str, int | None]:
