@@ -101,7 +101,7 @@ def test_greedy_answers_are_the_same_there(pair: Pair) -> None:
     texts = ["the small green house", "one quiet river", "", "a hill today"]
     tokenizer, theirs = AutoTokenizer.from_pretrained(folder), opened(folder)
     fed = tokenizer(texts, return_tensors="pt", padding=True)
-    ids_BT = theirs.generate(**{name: fed[name] for name in ("input_ids", "attention_mask")}, max_new_tokens=200)
+    ids_BT = theirs.generate(**fed, max_new_tokens=200)
     assert ids_BT[:, 0].tolist() == [SOS] * 4
     found = run.engine.predict(run.vocabularies.source.encode_batch(texts), Greedy(max_length=200))
     for row, hypotheses in zip(ids_BT[:, 1:].tolist(), found, strict=True):

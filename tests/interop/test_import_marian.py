@@ -23,6 +23,7 @@ from regard.cli.main import main
 from regard.core.errors import RunError
 from regard.data.corpus import Pair as Sentences
 from regard.decoding.options import Greedy
+from regard.interop.checking import check
 from regard.interop.importing import import_folder
 from regard.runs.load import Run
 from regard.training.checkpoints import weights_of
@@ -120,6 +121,12 @@ def test_batches_and_losses_use_the_symbols_of_the_folder(pair: Pair) -> None:
         wanted = theirs(**source, labels=labels.masked_fill(labels == PAD, -100)).loss
         sums = run.task.sums(run.model, batch)
     assert sums.mean("loss") == pytest.approx(float(wanted), abs=1e-4)
+
+
+def test_a_run_of_theirs_holds_when_it_is_checked(pair: Pair) -> None:
+    checks = check(pair[1])
+    assert all(one.holds for one in checks), checks
+    assert not any(one.skipped for one in checks)
 
 
 # -- other files ------------------------------------------------------------------------------------------------

@@ -211,6 +211,7 @@ def tokenizer_settings(tokenizer: Tokenizer, longest: int, *, own: bool) -> dict
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": longest,
+        "model_input_names": ["input_ids", "attention_mask"],
         "clean_up_tokenization_spaces": False,
         "split_special_tokens": own,
     }
