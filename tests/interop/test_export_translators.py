@@ -29,10 +29,10 @@ from regard.runs.recipe import Recipe
 from regard.runs.train import build_model
 from regard.training.checkpoints import save_tensors, weights_hash, weights_of
 
-LONGEST = 256
+LONGEST, LONG = 256, 120
 BPE = {"kind": "bpe", "vocabulary": 290, "minimum_frequency": 1}
 MODEL = {
-    "kind": "transformer", "encoder_layers": 2, "decoder_layers": 3, "width": 24, "heads": 3,
+    "kind": "transformer", "encoder_layers": 1, "decoder_layers": 2, "width": 24, "heads": 3,
     "feed_forward": {"width": 52}, "position": {"kind": "sinusoidal", "longest": LONGEST},
 }  # fmt: skip
 PRE = {**MODEL, "norm": "pre"}
@@ -42,7 +42,7 @@ OURS: dict[str, dict[str, Any]] = {
         **MODEL, "width": 27, "output_bias": True, "feed_forward": {"width": 0, "activation": "gelu-tanh"},
     },
     "post with two embeddings": {**MODEL, "tied": "output", "key_width": 8},
-    "post with nothing tied": {**MODEL, "tied": "none", "encoder_layers": 1},
+    "post with nothing tied": {**MODEL, "tied": "none", "encoder_layers": 3},
     "pre": PRE,
     "pre with a bias, silu": {**PRE, "output_bias": True, "feed_forward": {"width": 52, "activation": "silu"}},
 }  # fmt: skip
@@ -101,13 +101,14 @@ def test_greedy_answers_are_the_same_there(pair: Pair) -> None:
     texts = ["the small green house", "one quiet river", "", "a hill today"]
     tokenizer, theirs = AutoTokenizer.from_pretrained(folder), opened(folder)
     fed = tokenizer(texts, return_tensors="pt", padding=True)
-    ids_BT = theirs.generate(**fed, max_new_tokens=200)
+    ids_BT = theirs.generate(**fed, max_new_tokens=LONG)
     assert ids_BT[:, 0].tolist() == [SOS] * 4
-    found = run.engine.predict(run.vocabularies.source.encode_batch(texts), Greedy(max_length=200))
+    found = run.engine.predict(run.vocabularies.source.encode_batch(texts), Greedy(max_length=LONG))
     for row, hypotheses in zip(ids_BT[:, 1:].tolist(), found, strict=True):
-        assert row[: row.index(EOS) if EOS in row else 200] == list(hypotheses[0].tokens)
+        assert row[: row.index(EOS) if EOS in row else LONG] == list(hypotheses[0].tokens)
     assert max(len(hypotheses[0].tokens) for hypotheses in found) > 50, "long answers were compared"
-    assert tokenizer.batch_decode(ids_BT, skip_special_tokens=True) == run.predict(texts, Greedy(max_length=200))
+    answers = [run.vocabularies.target.decode(hypotheses[0].tokens) for hypotheses in found]
+    assert tokenizer.batch_decode(ids_BT, skip_special_tokens=True) == answers
 
 
 def test_the_way_there_and_back_changes_no_bit(pair: Pair, tmp_path: Path) -> None:
@@ -142,11 +143,8 @@ def test_what_stands_in_the_files(pair: Pair) -> None:
     [BPE, {**BPE, "lower": True}, {"kind": "word", "minimum_frequency": 1}, {"kind": "character"}, {"kind": "byte"}],
     ids=["bpe", "lower bpe", "word", "character", "byte"],
 )
-@pytest.mark.parametrize("model", [MODEL, PRE], ids=["post", "pre"])
-def test_every_tokenizer_gives_what_our_encoder_reads(
-    tokenizer: dict[str, Any], model: dict[str, Any], tmp_path: Path
-) -> None:
-    run = made(tmp_path / "run", model, tokenizer)
+def test_every_tokenizer_gives_what_our_encoder_reads(tokenizer: dict[str, Any], tmp_path: Path) -> None:
+    run = made(tmp_path / "run", PRE if tokenizer["kind"] == "word" else MODEL, tokenizer)
     export(tmp_path / "run", "huggingface", tmp_path / "exported")
     theirs, source = AutoTokenizer.from_pretrained(tmp_path / "exported"), run.vocabularies.source
     read_BS, lengths_B = run.task.source_batch(source.encode_batch(SPELLINGS), torch.device("cpu"))
@@ -193,7 +191,7 @@ def test_what_was_imported_is_exported_as_it_came(name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"cross": "own", "encoder_layers": 3}, "model.cross = 'own'; they have 'last' only"),
+        ({"cross": "own", "encoder_layers": 2}, "model.cross = 'own'; they have 'last' only"),
         ({"groups": 1}, "model.groups = 1; they have 3 only, with model.width = 24 and model.heads = 3"),
         ({"key_width": 7}, "model.key_width = 7; they have 8 only, with model.width = 24 and model.heads = 3"),
         ({"value_width": 5}, "model.value_width = 5; they have 8 only, with model.width = 24 and model.heads = 3"),

@@ -24,6 +24,7 @@ from regard.core.errors import RunError
 from regard.data.corpus import Pair as Sentences
 from regard.decoding.options import Greedy
 from regard.interop.checking import check
+from regard.interop.exporting import export
 from regard.interop.importing import import_folder
 from regard.runs.load import Run
 from regard.training.checkpoints import weights_of
@@ -74,13 +75,13 @@ def test_answers_are_the_same(pair: Pair) -> None:
     texts = ["the small green house", "one quiet river", ""]
     fed = tokenizer(texts, return_tensors="pt", padding=True)
     ids_BT = theirs.generate(
-        fed["input_ids"], attention_mask=fed["attention_mask"], max_new_tokens=60, do_sample=False,
+        fed["input_ids"], attention_mask=fed["attention_mask"], max_new_tokens=30, do_sample=False,
         forced_eos_token_id=None, bad_words_ids=[[PAD]],
     )  # fmt: skip
-    found = run.engine.predict(run.vocabularies.source.encode_batch(texts), Greedy(max_length=60))
+    found = run.engine.predict(run.vocabularies.source.encode_batch(texts), Greedy(max_length=30))
     for row, hypotheses in zip(ids_BT[:, 1:].tolist(), found, strict=True):
-        assert row[: row.index(END) if END in row else 60] == list(hypotheses[0].tokens)
-    assert run.predict(texts, Greedy(max_length=60)) == tokenizer.batch_decode(ids_BT, skip_special_tokens=True)
+        assert row[: row.index(END) if END in row else 30] == list(hypotheses[0].tokens)
+    assert run.predict(texts, Greedy(max_length=30)) == tokenizer.batch_decode(ids_BT, skip_special_tokens=True)
 
 
 def test_every_weight_of_ours_came_from_there(pair: Pair) -> None:
@@ -199,7 +200,7 @@ def test_a_beam_comes_along(copy: Path, tmp_path: Path) -> None:
 def test_settings_of_old_folders_are_understood(copy: Path, tmp_path: Path) -> None:
     old = {
         "add_bias_logits": False, "normalize_before": False, "normalize_embedding": False, "num_beams": 6,
-        "static_position_embeddings": True, "bad_words_ids": [[PAD]], "num_hidden_layers": 2, "bos_token_id": END,
+        "static_position_embeddings": True, "bad_words_ids": [[PAD]], "num_hidden_layers": 1, "bos_token_id": END,
         "classif_dropout": 0.1, "extra_pos_embeddings": 2,
     }  # fmt: skip
     import_folder(change_config(copy, **old), tmp_path / "run")
@@ -212,6 +213,8 @@ def test_a_tokenizer_that_does_not_close_texts_is_noted(copy: Path, tmp_path: Pa
     assert import_folder(copy, tmp_path / "run").notes == (
         "the tokenizer does not read a text as its pieces and </s>; the run does, as Marian does",
     )
+    export(tmp_path / "run", "huggingface", tmp_path / "exported")
+    assert AutoTokenizer.from_pretrained(tmp_path / "exported")("a")["input_ids"][-1] == END
 
 
 def test_the_command_says_what_is_next(copy: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ PIECES, LONGEST = 277, 256
 END, UNKNOWN, PAD = 0, 1, PIECES - 1  # as Marian has them; what pads also opens an answer
 NAMES = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
 SIZES = {
-    "d_model": 24, "encoder_layers": 2, "decoder_layers": 3, "encoder_attention_heads": 3,
+    "d_model": 24, "encoder_layers": 1, "decoder_layers": 2, "encoder_attention_heads": 3,
     "decoder_attention_heads": 3, "encoder_ffn_dim": 52, "decoder_ffn_dim": 52, "vocab_size": PIECES,
     "max_position_embeddings": LONGEST, "scale_embedding": True, "decoder_start_token_id": PAD,
     "pad_token_id": PAD, "eos_token_id": END, "forced_eos_token_id": None,

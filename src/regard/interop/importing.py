@@ -24,7 +24,7 @@ from regard.interop.family import Family
 from regard.interop.files import open_weights
 from regard.interop.folders import new_folder, refuse_taken
 from regard.interop.generation import decoding_table
-from regard.interop.vocabulary import closing, read_tokenizer, special_ids
+from regard.interop.vocabulary import check_answering, read_tokenizer, special_ids
 from regard.interop.weights import BY_SYMBOL, weights_in
 from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe
@@ -126,7 +126,7 @@ def symbols_of(
     if family.task == "language-model":
         return special_ids(folder, raw, config, notes)
     specials = special_ids(folder, raw, {**config, "bos_token_id": config["decoder_start_token_id"]}, notes)
-    closing(folder, raw, specials, notes)
+    check_answering(folder, raw, specials, notes)
     return specials
 
 

@@ -16,6 +16,8 @@ from regard.data.tokenizers import Tokenizer
 
 NAMED = {"pad": "pad_token", "sos": "bos_token", "eos": "eos_token", "unk": "unk_token"}
 """Our names of the special symbols and theirs."""
+ANSWERING = {"pad": "pad_token_id", "sos": "decoder_start_token_id", "eos": "eos_token_id"}
+"""What an encoder–decoder cannot do without, as config.json names it."""
 TOKENIZER, CONFIG, SPECIAL_TOKENS, ADDED = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 )  # fmt: skip
@@ -145,28 +147,27 @@ def opening_symbol(raw: library.Tokenizer) -> int:
     return dressed[0] if dressed[:1] != plain[:1] else -1
 
 
-def closing(folder: Path, raw: library.Tokenizer, specials: Specials, notes: list[str]) -> None:
+def check_answering(folder: Path, raw: library.Tokenizer, specials: Specials, notes: list[str]) -> None:
     """An encoder–decoder needs all three symbols; that this tokenizer does not close its texts is worth a note."""
-    ids = {name: getattr(specials, name) for name in ("pad", "sos", "eos")}
-    lacking = [f"{CONFIG_NAMES[name]} names no piece" for name, id in ids.items() if id < 0]
-    if specials.eos in (specials.pad, specials.sos):
-        lacking.append(f"{CONFIG_NAMES['eos']} = {specials.eos} is also what pads or opens an answer, which ends none")
+    lacking = [f"{theirs} names no piece" for ours, theirs in ANSWERING.items() if getattr(specials, ours) < 0]
+    if not lacking and specials.eos in (specials.pad, specials.sos):
+        lacking.append(f"{ANSWERING['eos']} = {specials.eos} is also what pads or opens an answer, which ends none")
     if lacking:
         raise RunError(enumerate_problems(f"{folder}: an answer cannot be begun, filled up or ended", lacking))
+    if not _closes(raw, specials.eos):
+        end = raw.id_to_token(specials.eos)
+        notes.append(f"the tokenizer does not read a text as its pieces and {end}; the run does, as Marian does")
+
+
+def _closes(raw: library.Tokenizer, end: int) -> bool:
     plain, dressed = (raw.encode("a", add_special_tokens=dress).ids for dress in (False, True))
-    if dressed != [*plain, specials.eos]:
-        closed = raw.id_to_token(specials.eos)
-        notes.append(f"the tokenizer does not read a text as its pieces and {closed}; the run does, as Marian does")
-
-
-CONFIG_NAMES = {"pad": "pad_token_id", "sos": "decoder_start_token_id", "eos": "eos_token_id"}
+    return dressed == [*plain, end]
 
 
 def closed(tokenizer: Tokenizer) -> library.Tokenizer:
-    """The same tokenizer, which now closes each text itself, as an encoder reads it; one that dresses texts stays."""
-    raw = library.Tokenizer.from_str(tokenizer.raw.to_str())
-    if raw.post_processor is None:
-        end = tokenizer.specials.eos
+    """The same tokenizer, which closes each text itself, as our encoder reads it."""
+    raw, end = library.Tokenizer.from_str(tokenizer.raw.to_str()), tokenizer.specials.eos
+    if not _closes(raw, end):
         name = raw.id_to_token(end)
         raw.post_processor = processors.TemplateProcessing(
             single=f"$A {name}", pair=f"$A $B {name}", special_tokens=[(name, end)]
