@@ -209,7 +209,8 @@ def test_another_family(tmp_path: Path) -> None:
     with pytest.raises(OptionError) as caught:
         export(tmp_path / "run", "huggingface", tmp_path / "exported")
     assert str(caught.value) == (
-        f"{tmp_path}/run: model.kind = 'recurrent' cannot be written for Hugging Face; what can is 'gpt', 'llama'"
+        f"{tmp_path}/run: model.kind = 'recurrent' cannot be written for Hugging Face; "
+        "what can is 'gpt', 'llama', 'transformer'"
     )
 
 
@@ -239,7 +240,8 @@ def test_the_command(pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[s
     count = sum(weight.numel() for weight in pair[0].model.parameters())
     name = {"gpt": "GPT2LMHeadModel", "llama": "LlamaForCausalLM"}[pair[0].recipe.model.kind]
     assert json.loads(as_json) == {
-        "folder": f"{folder}--json", "target": "huggingface", "architecture": name, "parameters": count,
+        "folder": f"{folder}--json", "target": "huggingface", "architecture": name, "loader": "AutoModelForCausalLM",
+        "parameters": count,
     }  # fmt: skip
     assert first == f"{folder}: {name}, {count:,} parameters"
     assert second == f'next: transformers.AutoModelForCausalLM.from_pretrained("{folder}")'

@@ -344,8 +344,8 @@ def test_the_command(tmp_path: Path, whole: tuple[Path, str], capsys: pytest.Cap
     main_exits(["import", str(whole[0]), "--out", str(tmp_path / "run"), "--json"])
     said = json.loads(capsys.readouterr().out)
     assert said == {
-        "run": str(tmp_path / "run"), "architecture": "GPT2LMHeadModel", "parameters": 81_080,
-        "pieces": PIECES, "context": CONTEXT, "weights_sha256": whole[1], "notes": [],
+        "run": str(tmp_path / "run"), "architecture": "GPT2LMHeadModel", "task": "language-model",
+        "parameters": 81_080, "pieces": PIECES, "context": CONTEXT, "weights_sha256": whole[1], "notes": [],
     }  # fmt: skip
     main_exits(["import", str(whole[0]), "--out", str(tmp_path / "words")])
     first, *rest = capsys.readouterr().out.splitlines()

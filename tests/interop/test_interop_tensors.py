@@ -6,12 +6,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.interop.tensors import PairedHalves, Pairing, Same, Shaping, Stacked, Transposed
+from regard.interop.tensors import PairedHalves, Pairing, Row, Same, Shaping, Stacked, TakingTurns, Transposed
+from regard.layers.positions import sinusoids
 
 SHAPINGS: dict[str, tuple[Shaping, tuple[Tensor, ...]]] = {
     "same": (Same(), (torch.randn(3, 5),)),
     "transposed": (Transposed(), (torch.randn(3, 5),)),
     "paired halves": (PairedHalves(3), (torch.randn(3 * 14, 5),)),
+    "rows taking turns": (TakingTurns(0), (torch.randn(7, 5),)),
+    "columns taking turns": (TakingTurns(1), (torch.randn(3, 6),)),
+    "row": (Row(), (torch.randn(1, 5),)),
     "stacked": (
         Stacked((6, 4, 7), (PairedHalves(3), PairedHalves(1), Same())),
         (torch.randn(6, 5), torch.randn(4, 5), torch.randn(7, 5)),
@@ -39,3 +43,10 @@ def test_a_pairing_inside_a_model() -> None:
     assert inner.inside("layers.2.", "model.h.2.") == Pairing(
         "layers.2.project", ("model.h.2.q", "model.h.2.k"), inner.shaping
     )
+
+
+def test_sines_and_cosines_take_turns() -> None:
+    assert TakingTurns(0).join([torch.arange(5)]).tolist() == [0, 3, 1, 4, 2]
+    angles_SC = torch.arange(4)[:, None] / 10000 ** (torch.arange(3) / 3)
+    halves_SD = torch.cat((angles_SC.sin(), angles_SC.cos()), dim=1)
+    assert torch.allclose(TakingTurns(1).join([halves_SD]), sinusoids(torch.arange(4), 6), atol=1e-6)

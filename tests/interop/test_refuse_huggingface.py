@@ -118,7 +118,10 @@ def test_the_command_says_it_without_a_traceback(tmp_path: Path, capsys: pytest.
 
 # -- settings ---------------------------------------------------------------------------------------------------
 
-KNOWN = "known are GPT2LMHeadModel (model_type 'gpt2'), LlamaForCausalLM (model_type 'llama')"
+KNOWN = (
+    "known are GPT2LMHeadModel (model_type 'gpt2'), LlamaForCausalLM (model_type 'llama'), "
+    "MarianMTModel (model_type 'marian'), PegasusForConditionalGeneration (model_type 'pegasus')"
+)
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.layers import vocabulary_loss as module
+from regard.layers.embeddings import VocabularyHead, output_matrix, output_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 
 
@@ -137,3 +138,20 @@ def test_a_second_backward_pass_is_refused_rather_than_wrong() -> None:
     (2 * loss).backward(retain_graph=True)  # the gradients are scaled in place
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         loss.backward()
+
+
+def test_a_bias_is_part_of_the_product() -> None:
+    states_ND, _, targets_N = problem(7, 3, 5)
+    head = VocabularyHead(5, 3, bias=True)
+    assert head.bias is not None
+    with torch.no_grad():
+        head.bias.copy_(torch.randn(5, generator=torch.Generator().manual_seed(2)))
+    found = vocabulary_loss(output_states(head, states_ND), output_matrix(head), targets_N, 0.1).smoothed
+    wanted = functional.cross_entropy(head(states_ND), targets_N, reduction="sum", label_smoothing=0.1)
+    assert found.item() == pytest.approx(wanted.item(), rel=1e-5)
+    inputs = (states_ND, head.weight, head.bias)
+    for one, other in zip(torch.autograd.grad(found, inputs), torch.autograd.grad(wanted, inputs), strict=True):
+        assert torch.allclose(one, other, atol=1e-5)
+    plain = VocabularyHead(5, 3)
+    assert output_matrix(plain) is plain.weight
+    assert output_states(plain, states_ND) is states_ND

@@ -16,7 +16,7 @@ Example:
 
 
 def export(
-    run: Path = typer.Argument(help="A run folder, of a model of kind gpt or llama."),
+    run: Path = typer.Argument(help="A run folder, of a model of kind gpt, llama or transformer."),
     to: str = typer.Option(..., "--to", metavar="FORMAT", help="huggingface."),
     out: Path = typer.Option(..., "--out", metavar="FOLDER", help="The folder to make."),
     as_json: bool = JSON_OPTION,
@@ -29,7 +29,7 @@ def export(
         write_json(asdict(exported))
         return
     say(f"[bold]{plain(exported.folder)}[/bold]: {exported.architecture}, {exported.parameters:,} parameters")
-    say(plain(f'next: transformers.AutoModelForCausalLM.from_pretrained("{out}")'), style="dim")
+    say(plain(f'next: transformers.{exported.loader}.from_pretrained("{out}")'), style="dim")
 
 
 export.__doc__ = f"{export.__doc__}\n\n{EXAMPLES}"

@@ -17,7 +17,7 @@ Examples:
 
 
 def import_(
-    folder: Path = typer.Argument(help="A Hugging Face folder of a GPT-2 or a Llama, with its tokenizer."),
+    folder: Path = typer.Argument(help="A Hugging Face folder of a GPT-2, a Llama or a Marian, with its tokenizer."),
     out: Path = typer.Option(..., "--out", metavar="RUN", help="The run folder to make."),
     convert: bool = typer.Option(
         False, "--convert", metavar="", help="Take the tensors, and nothing else, out of pickled weights."
@@ -40,7 +40,8 @@ def import_(
         f"[bold]{plain(imported.run)}[/bold]: {imported.architecture}, {imported.parameters:,} parameters, "
         f"{imported.pieces:,} pieces, context {imported.context:,}"
     )
-    say(plain(f'next: regard predict {out} "how a text begins"'), style="dim")
+    given = "how a text begins" if imported.task == "language-model" else "a text to translate"
+    say(plain(f'next: regard predict {out} "{given}"'), style="dim")
 
 
 import_.__doc__ = f"{import_.__doc__}\n\n{EXAMPLES}"

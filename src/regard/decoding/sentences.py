@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.core.seams import Decodable, Hypothesis
-from regard.core.symbols import EOS, PAD, SOS
+from regard.core.symbols import EOS, PAD, SOS, Specials
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,11 @@ class Symbols:
 
     def __post_init__(self) -> None:
         assert self.end not in self.forbidden, "an answer could never end"
+
+    @classmethod
+    def of(cls, specials: Specials) -> Symbols:
+        """Those of a vocabulary; some open an answer with what pads others."""
+        return cls(specials.sos, specials.eos, tuple(dict.fromkeys((specials.pad, specials.sos))))
 
 
 STANDARD = Symbols()

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from regard.attention import softmax
 from regard.core.errors import RegardError
 from regard.core.files import read_json
-from regard.core.symbols import EOS
 from regard.core.taps import attention_points
 from regard.interop.exporting import to_huggingface
 from regard.runs.load import Run
@@ -94,15 +93,24 @@ class Probe:
         if hasattr(run.task, "continuation"):
             length = min(LENGTH, model.context or LENGTH)
             return cls(model, None, torch.randint(4, sizes.outputs, (ROWS, length), generator=generator))
+        specials = run.vocabularies.source.specials
         source_BS = torch.randint(4, sizes.inputs, (ROWS, LENGTH), generator=generator)
         lengths_B = torch.tensor([LENGTH - 5 * row for row in range(ROWS)])
-        source_BS[torch.arange(ROWS), lengths_B - 1] = EOS
-        source_BS[torch.arange(LENGTH) >= lengths_B[:, None]] = 0
+        source_BS[torch.arange(ROWS), lengths_B - 1] = specials.eos
+        source_BS[torch.arange(LENGTH) >= lengths_B[:, None]] = specials.pad
         return cls(model, (source_BS, lengths_B), torch.randint(4, sizes.outputs, (ROWS, LENGTH), generator=generator))
 
     def logits(self) -> Tensor:
         states_BTD = self.model(self.tokens_BT) if self.source is None else self.model(*self.source, self.tokens_BT)
         return self.model.head(states_BTD).float()
+
+    def asked_there(self) -> dict[str, Tensor]:
+        """The same, as transformers wants to be asked."""
+        if self.source is None:
+            return {"input_ids": self.tokens_BT}
+        source_BS, lengths_B = self.source
+        there_BS = (torch.arange(source_BS.shape[1]) < lengths_B[:, None]).long()
+        return {"input_ids": source_BS, "attention_mask": there_BS, "decoder_input_ids": self.tokens_BT}
 
     def stepwise(self) -> Tensor:
         state = self.model.start((len(self.tokens_BT), 0) if self.source is None else self.source)
@@ -193,13 +201,13 @@ def check_huggingface(run: Run, probe: Probe, plain: Tensor) -> Check:
         return skip("transformers is not installed: pip install transformers")
     with tempfile.TemporaryDirectory() as folder:
         try:
-            to_huggingface(run, Path(folder) / "model")
+            exported = to_huggingface(run, Path(folder) / "model")
         except RegardError as error:
             return skip(str(error))
         quietly(transformers)
-        theirs = transformers.AutoModelForCausalLM.from_pretrained(Path(folder) / "model").eval()
+        theirs = getattr(transformers, exported.loader).from_pretrained(Path(folder) / "model").eval()
         with torch.inference_mode():
-            return compared(name, what, plain, theirs(probe.tokens_BT).logits, EXACT, run)
+            return compared(name, what, plain, theirs(**probe.asked_there()).logits, EXACT, run)
 
 
 def quietly(transformers: Any) -> None:

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import tokenizers as library
 from safetensors.torch import save_file
 
 from regard.core.config import nearest
 from regard.core.errors import OptionError
-from regard.core.files import write_json
+from regard.core.files import write_json, write_text
 from regard.interop import generation
 from regard.interop.families import family_of_model
+from regard.interop.family import Family
 from regard.interop.files import SINGLE
 from regard.interop.folders import new_folder, refuse_taken
 from regard.interop.importing import CONFIG
-from regard.interop.vocabulary import TOKENIZER, symbol_ids, tokenizer_settings
+from regard.interop.vocabulary import TOKENIZER, answer_ids, closed, symbol_ids, tokenizer_settings
 from regard.interop.weights import weights_out
 from regard.runs.load import Run, load
 from regard.training import checkpoints
@@ -30,6 +32,7 @@ class Exported:
     folder: str
     target: str
     architecture: str
+    loader: str
     parameters: int
 
 
@@ -44,26 +47,60 @@ def export(run: str | Path, to: str, out: str | Path) -> Exported:
 
 def to_huggingface(run: Run, out: Path) -> Exported:
     """config.json, model.safetensors, generation_config.json and the tokenizer's files."""
-    family = family_of_model(run.recipe.model.kind, str(run.folder.path))
-    table = run.recipe.model.model_dump()
-    model: Any = run.model
-    longest = model.context or run.recipe.task.context  # type: ignore[attr-defined]
+    where, table = str(run.folder.path), run.recipe.model.model_dump()
+    family = family_of_model(table, where)
+    context = text_context(run) if family.task == "language-model" else 0
     if "context" in table:
-        table["context"] = longest  # they must know one
+        table["context"] = context  # they must know one
     tokenizer = run.vocabularies.target
-    symbols = symbol_ids(tokenizer.specials)
-    config = {**family.config(table, str(run.folder.path)), **symbols, "vocab_size": tokenizer.size}
-    weights = weights_out(family, table, checkpoints.weights_of(run.model))
+    config = {**family.config(table, where, vocabulary_problems(run)), "vocab_size": tokenizer.size}
+    dressed = dress(run, family, context)
+    learned = checkpoints.weights_of(run.model)
     with new_folder(out) as part:
-        write_json(part / CONFIG, config)
-        write_json(part / generation.FILE, {**symbols, **generation.generation_settings(run.recipe.decoding)})
-        tokenizer.save(part / TOKENIZER)
+        write_json(part / CONFIG, {**config, **dressed.symbols})
+        write_json(part / generation.FILE, {**dressed.symbols, **dressed.generation})
+        write_text(part / TOKENIZER, dressed.pieces.to_str(pretty=True))
         own = run.recipe.tokenizer.kind != "imported"
-        for name, content in tokenizer_settings(tokenizer, longest, own=own).items():
+        for name, content in tokenizer_settings(tokenizer, dressed.longest, own=own).items():
             write_json(part / name, content)
-        save_file(weights, part / SINGLE, metadata={"format": "pt"})
-    count = sum(tensor.numel() for tensor in weights.values())
-    return Exported(str(out), "huggingface", family.architecture, count)
+        save_file(weights_out(family, table, learned), part / SINGLE, metadata={"format": "pt"})
+    count = sum(tensor.numel() for tensor in learned.values())
+    return Exported(str(out), "huggingface", family.architecture, family.loader, count)
+
+
+def vocabulary_problems(run: Run) -> list[str]:
+    if run.vocabularies.joint:
+        return []
+    return ["tokenizer.joint = false; they have one tokenizer for both sides only"]
+
+
+def text_context(run: Run) -> int:
+    model: Any = run.model
+    task: Any = run.recipe.task
+    return model.context or task.context
+
+
+@dataclass(frozen=True, slots=True)
+class Dress:
+    """What goes around the weights: special symbols, how answers are chosen, pieces, and how long a text may be."""
+
+    symbols: dict[str, int | None]
+    generation: dict[str, Any]
+    pieces: library.Tokenizer
+    longest: int
+
+
+def dress(run: Run, family: Family, context: int) -> Dress:
+    tokenizer, strategy = run.vocabularies.target, run.recipe.decoding
+    specials = tokenizer.specials
+    if family.task == "language-model":
+        return Dress(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, context)
+    model: Any = run.model
+    task: Any = run.recipe.task
+    positions = model.longest[1]
+    wanted = strategy.max_length or task.longest + 1  # type: ignore[attr-defined]
+    chosen = generation.answer_settings(strategy, specials, min(wanted, positions))
+    return Dress(answer_ids(specials), chosen, closed(tokenizer), positions)
 
 
 TARGETS: dict[str, Callable[[Run, Path], Exported]] = {"huggingface": to_huggingface}

@@ -9,8 +9,10 @@ from regard.core.errors import OptionError, RunError
 from regard.interop.family import Family
 from regard.interop.gpt2 import GPT2
 from regard.interop.llama import LLAMA
+from regard.interop.marian import MARIAN
+from regard.interop.pegasus import PEGASUS
 
-FAMILIES = (GPT2, LLAMA)
+FAMILIES = (GPT2, LLAMA, MARIAN, PEGASUS)
 
 
 def family_of_config(config: Mapping[str, Any], where: str) -> Family:
@@ -25,9 +27,11 @@ def family_of_config(config: Mapping[str, Any], where: str) -> Family:
     raise RunError(f"{where}: {found} is not known here; known are {listed}")
 
 
-def family_of_model(kind: str, where: str) -> Family:
+def family_of_model(table: Mapping[str, Any], where: str) -> Family:
+    """By the kind of our ``[model]`` table; of two families of one kind by the place of the norms."""
+    kind = table["kind"]
     for family in FAMILIES:
-        if family.kind == kind:
+        if family.kind == kind and family.settings.fixed.get("norm", table.get("norm")) == table.get("norm"):
             return family
-    kinds = ", ".join(repr(family.kind) for family in FAMILIES)
+    kinds = ", ".join(dict.fromkeys(repr(family.kind) for family in FAMILIES))
     raise OptionError(f"{where}: model.kind = {kind!r} cannot be written for Hugging Face; what can is {kinds}")

@@ -5,15 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+
+from torch import Tensor
 
 from regard.core.errors import OptionError, RunError, enumerate_problems
+from regard.interop.files import Stored
 from regard.interop.settings import Settings
 from regard.interop.tensors import Pairing
 
 
 def _nothing_more(given: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     return {}
+
+
+def _as_said(
+    table: dict[str, Any], stored: Mapping[str, Stored], where: str
+) -> tuple[dict[str, Any], Mapping[str, Stored]]:
+    return table, stored
+
+
+def _no_constants(table: Mapping[str, Any]) -> dict[str, Tensor]:
+    return {}
+
+
+HEAD = "lm_head.weight"
+"""Words out; where it is tied to words in, files may contain it or not."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +40,10 @@ class Family:
     ``vocabulary`` is what their config.json means where it says nothing about symbols.
     ``tensors`` pairs all weights of a model of ours (given its table) with theirs. ``prefix`` begins the names
     inside their model and is missing in files that were saved without the head. ``unneeded`` are tensors that they
-    save and nobody needs. ``read_more`` and ``write_more`` know settings that are tables themselves.
+    save and nobody needs; ``copies`` ones that may be there or not where they are the first of ``tensors``.
+    ``read_more`` and ``write_more`` know settings that are tables themselves; ``settle`` what only the tensors tell:
+    it completes our table and leaves out tensors that say nothing. ``constants`` are tensors that they save although
+    nobody learned them. ``task`` is what the model is for.
     """
 
     architecture: str
@@ -34,9 +54,20 @@ class Family:
     tensors: Callable[[Mapping[str, Any]], Iterable[Pairing]]
     prefix: str
     unneeded: tuple[re.Pattern[str], ...]
+    task: Literal["language-model", "translation"] = "language-model"
+    copies: tuple[str, ...] = (HEAD,)
     more: frozenset[str] = frozenset()
     read_more: Callable[[Mapping[str, Any], list[str]], dict[str, Any]] = _nothing_more
     write_more: Callable[[Mapping[str, Any], list[str]], dict[str, Any]] = _nothing_more
+    settle: Callable[
+        [dict[str, Any], Mapping[str, Stored], str], tuple[dict[str, Any], Mapping[str, Stored]]
+    ] = _as_said
+    constants: Callable[[Mapping[str, Any]], dict[str, Tensor]] = _no_constants
+
+    @property
+    def loader(self) -> str:
+        """The class of transformers that opens a folder of this family."""
+        return "AutoModelForCausalLM" if self.task == "language-model" else "AutoModelForSeq2SeqLM"
 
     def table(self, config: Mapping[str, Any], where: str, ignored: Iterable[str] = ()) -> dict[str, Any]:
         """Our ``[model]`` table for their config.json."""
@@ -46,9 +77,12 @@ class Family:
             raise RunError(enumerate_problems(f"{where} cannot be followed", problems))
         return table
 
-    def config(self, table: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Their config.json for our ``[model]`` table, apart from what the vocabulary says."""
-        problems: list[str] = []
+    def config(self, table: Mapping[str, Any], where: str, known: Iterable[str] = ()) -> dict[str, Any]:
+        """Their config.json for our ``[model]`` table, apart from what the vocabulary says.
+
+        ``known`` are problems that were found before.
+        """
+        problems = list(known)
         config = self.settings.write(table, problems) | self.write_more(table, problems)
         if problems:
             title = f"{where} cannot be written as {self.architecture}"
@@ -63,7 +97,3 @@ class Family:
         names = list(names)
         whole = any(name.startswith(self.prefix) for name in names)
         return {name if whole or name == HEAD else f"{self.prefix}{name}": name for name in names}
-
-
-HEAD = "lm_head.weight"
-"""Words out; where it is tied to words in, files may contain it or not."""

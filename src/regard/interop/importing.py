@@ -20,10 +20,11 @@ from regard.data.ledger import Ledger
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.interop.families import family_of_config
+from regard.interop.family import Family
 from regard.interop.files import open_weights
 from regard.interop.folders import new_folder, refuse_taken
 from regard.interop.generation import decoding_table
-from regard.interop.vocabulary import read_tokenizer, special_ids
+from regard.interop.vocabulary import check_answering, read_tokenizer, special_ids
 from regard.interop.weights import BY_SYMBOL, weights_in
 from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe
@@ -39,6 +40,7 @@ class Imported:
 
     run: str
     architecture: str
+    task: str
     parameters: int
     pieces: int
     context: int
@@ -64,17 +66,20 @@ def import_folder(
     notes: list[str] = []
     raw = read_tokenizer(source, config)
     symbols = check_sizes(raw, config["vocab_size"], source, notes)
-    specials = special_ids(source, raw, config, notes)
-    recipe = recipe_of(source, family.architecture, table, specials)
+    specials = symbols_of(family, source, raw, config, notes)
+    table, stored = family.settle(table, open_weights(source, convert=convert), str(source))
+    recipe = recipe_of(source, family, table, specials)
     model: Any = recipe.model
-    weights = weights_in(family, model, open_weights(source, convert=convert), symbols, str(source))
+    note_penalty(recipe.decoding, notes)
+    weights = weights_in(family, model, stored, symbols, str(source))
     weights = {name: cut(name, tensor, raw.get_vocab_size()) for name, tensor in weights.items()}
     imported = Imported(
         run=str(target),
         architecture=family.architecture,
+        task=family.task,
         parameters=sum(tensor.numel() for tensor in weights.values()),
         pieces=raw.get_vocab_size(),
-        context=recipe.task.context,  # type: ignore[attr-defined]
+        context=longest_of(table),
         weights_sha256=checkpoints.weights_hash(weights),
         notes=tuple(notes),
     )
@@ -114,20 +119,42 @@ def cut(name: str, tensor: Tensor, pieces: int) -> Tensor:
     return tensor[:pieces].clone() if name in BY_SYMBOL and len(tensor) > pieces else tensor
 
 
-def recipe_of(folder: Path, architecture: str, table: dict[str, Any], specials: Specials) -> Recipe:
+def symbols_of(
+    family: Family, folder: Path, raw: library.Tokenizer, config: dict[str, Any], notes: list[str]
+) -> Specials:
+    """An encoder–decoder's answers open with a symbol of their own, and its sources close with one."""
+    if family.task == "language-model":
+        return special_ids(folder, raw, config, notes)
+    specials = special_ids(folder, raw, {**config, "bos_token_id": config["decoder_start_token_id"]}, notes)
+    check_answering(folder, raw, specials, notes)
+    return specials
+
+
+def longest_of(table: dict[str, Any]) -> Any:
+    """How many positions there are."""
+    return table.get("context") or table["position"].get("longest")
+
+
+def recipe_of(folder: Path, family: Family, table: dict[str, Any], specials: Specials) -> Recipe:
     """A complete recipe; its data are still to be named."""
-    longest = table.get("context") or table["position"].get("longest")
     name = folder.resolve().name
+    data = {"language-model": "text", "translation": "pairs"}[family.task]
     tree = {
         "name": name,
-        "description": f"{architecture} from {name}",
-        "data": {"kind": "text"},
+        "description": f"{family.architecture} from {name}",
+        "data": {"kind": data},
         "tokenizer": {"kind": "imported", **asdict(specials)},
         "model": table,
-        "task": {"kind": "language-model", "context": longest},
+        "task": {"kind": family.task} | ({"context": longest_of(table)} if data == "text" else {}),
         "decoding": decoding_table(folder),
     }
     return parse(Recipe, tree, where=f"{folder / CONFIG}, as a recipe")
+
+
+def note_penalty(strategy: Any, notes: list[str]) -> None:
+    if strategy.kind == "beam":
+        penalty = f"decoding.length_penalty = {strategy.length_penalty}"
+        notes.append(f"num_beams = {strategy.size} came along; {penalty} is not theirs, which weighs lengths otherwise")
 
 
 def write_run(

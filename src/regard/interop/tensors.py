@@ -57,6 +57,38 @@ class PairedHalves:
 
 
 @dataclass(frozen=True, slots=True)
+class TakingTurns:
+    """The model's width along one axis: sines and cosines of a position take turns in ours; in theirs all sines come
+    first. Whatever reads or writes the residual stream follows.
+    """
+
+    axis: int
+
+    def join(self, theirs: Sequence[Tensor]) -> Tensor:
+        (one,) = theirs
+        return one.index_select(self.axis, self._sines_first(one).argsort())
+
+    def part(self, ours: Tensor) -> tuple[Tensor, ...]:
+        return (ours.index_select(self.axis, self._sines_first(ours)),)
+
+    def _sines_first(self, one: Tensor) -> Tensor:
+        width = one.shape[self.axis]
+        return torch.cat([torch.arange(first, width, 2, device=one.device) for first in (0, 1)])
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A vector that theirs keeps as a matrix of one row."""
+
+    def join(self, theirs: Sequence[Tensor]) -> Tensor:
+        (one,) = theirs
+        return one[0]
+
+    def part(self, ours: Tensor) -> tuple[Tensor, ...]:
+        return (ours[None],)
+
+
+@dataclass(frozen=True, slots=True)
 class Stacked:
     """Several of theirs below one another, each with so many rows and a shaping of its own."""
 

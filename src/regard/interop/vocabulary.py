@@ -16,10 +16,13 @@ from regard.data.tokenizers import Tokenizer
 
 NAMED = {"pad": "pad_token", "sos": "bos_token", "eos": "eos_token", "unk": "unk_token"}
 """Our names of the special symbols and theirs."""
+ANSWERING = {"pad": "pad_token_id", "sos": "decoder_start_token_id", "eos": "eos_token_id"}
+"""What an encoder–decoder cannot do without, as config.json names it."""
 TOKENIZER, CONFIG, SPECIAL_TOKENS, ADDED = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 )  # fmt: skip
 VOCABULARY, MERGES = "vocab.json", "merges.txt"
+SENTENCE_PIECES = ("source.spm", "target.spm")
 
 
 def read_tokenizer(folder: Path, config: Mapping[str, Any]) -> library.Tokenizer:
@@ -30,6 +33,12 @@ def read_tokenizer(folder: Path, config: Mapping[str, Any]) -> library.Tokenizer
         raw = byte_level(folder / VOCABULARY, folder / MERGES)
         listed = [raw.id_to_token(id) for theirs in NAMED.values() for id in _listed(config, theirs)]
         raw.add_special_tokens([*dict.fromkeys(token for token in (*_names(folder).values(), *listed) if token)])
+    elif any((folder / name).is_file() for name in SENTENCE_PIECES):
+        raise RunError(
+            f"{folder} holds no {TOKENIZER}, and its {' and '.join(SENTENCE_PIECES)} are not read; put a {TOKENIZER} "
+            f"beside them, made with the tokenizers library: the pieces of {SENTENCE_PIECES[0]} (a Unigram model) "
+            f"under the ids of {VOCABULARY}, each text closed with </s>"
+        )
     else:
         raise RunError(
             f"{folder} holds no {TOKENIZER}, nor {VOCABULARY} with {MERGES}; to make one of what is there: "
@@ -138,6 +147,34 @@ def opening_symbol(raw: library.Tokenizer) -> int:
     return dressed[0] if dressed[:1] != plain[:1] else -1
 
 
+def check_answering(folder: Path, raw: library.Tokenizer, specials: Specials, notes: list[str]) -> None:
+    """An encoder–decoder needs all three symbols; that this tokenizer does not close its texts is worth a note."""
+    lacking = [f"{theirs} names no piece" for ours, theirs in ANSWERING.items() if getattr(specials, ours) < 0]
+    if not lacking and specials.eos in (specials.pad, specials.sos):
+        lacking.append(f"{ANSWERING['eos']} = {specials.eos} is also what pads or opens an answer, which ends none")
+    if lacking:
+        raise RunError(enumerate_problems(f"{folder}: an answer cannot be begun, filled up or ended", lacking))
+    if not _closes(raw, specials.eos):
+        end = raw.id_to_token(specials.eos)
+        notes.append(f"the tokenizer does not read a text as its pieces and {end}; the run does, as Marian does")
+
+
+def _closes(raw: library.Tokenizer, end: int) -> bool:
+    plain, dressed = (raw.encode("a", add_special_tokens=dress).ids for dress in (False, True))
+    return dressed == [*plain, end]
+
+
+def closed(tokenizer: Tokenizer) -> library.Tokenizer:
+    """The same tokenizer, which closes each text itself, as our encoder reads it."""
+    raw, end = library.Tokenizer.from_str(tokenizer.raw.to_str()), tokenizer.specials.eos
+    if not _closes(raw, end):
+        name = raw.id_to_token(end)
+        raw.post_processor = processors.TemplateProcessing(
+            single=f"$A {name}", pair=f"$A $B {name}", special_tokens=[(name, end)]
+        )
+    return raw
+
+
 def _listed(config: Mapping[str, Any], theirs: str) -> list[int]:
     """The ids that config.json gives for a special symbol: none, one, or several."""
     given = config.get(f"{theirs}_id")
@@ -146,6 +183,17 @@ def _listed(config: Mapping[str, Any], theirs: str) -> list[int]:
 
 def _said(ids: list[int]) -> str:
     return ", ".join(map(str, ids))
+
+
+def answer_ids(specials: Specials) -> dict[str, int | None]:
+    """As config.json of an encoder–decoder says it; nothing is forced upon an answer's end."""
+    opening = None if specials.sos == specials.pad else specials.sos  # Marian opens with what pads
+    return {
+        **symbol_ids(specials),
+        "bos_token_id": opening,
+        "decoder_start_token_id": specials.sos,
+        "forced_eos_token_id": None,
+    }
 
 
 def symbol_ids(specials: Specials) -> dict[str, int | None]:
@@ -164,6 +212,7 @@ def tokenizer_settings(tokenizer: Tokenizer, longest: int, *, own: bool) -> dict
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_max_length": longest,
+        "model_input_names": ["input_ids", "attention_mask"],
         "clean_up_tokenization_spaces": False,
         "split_special_tokens": own,
     }

@@ -11,12 +11,12 @@ from torch import Tensor
 from regard.core.config import Part
 from regard.core.errors import RunError, enumerate_problems
 from regard.core.symbols import Sizes
-from regard.interop.family import HEAD, Family
+from regard.interop.family import Family
 from regard.interop.files import FLOATING, Stored
 from regard.interop.tensors import Pairing
 
-BY_SYMBOL = ("embedding.weight", "head.weight")
-"""Our matrices with a row for each symbol."""
+BY_SYMBOL = ("embedding.weight", "source_embedding.weight", "target_embedding.weight", "head.weight", "head.bias")
+"""Our tensors with a row for each symbol."""
 
 
 def weights_in(
@@ -30,9 +30,12 @@ def weights_in(
     saved_as = {full: name for full, name in family.full_names(stored).items() if family.needs(full)}
     found = {full: stored[name] for full, name in saved_as.items()}
     expected = expected_shapes(model, pairings, symbols)
-    copies = {HEAD} & (found.keys() - expected.keys())  # a tied head may be there or not
+    copies = sorted({*family.copies} & (found.keys() - expected.keys()))  # tied: they may be there or not
+    embedding = pairings[0].theirs[0]
+    if copies:
+        found.setdefault(embedding, found[copies[0]])
     problems = [f"missing {name} {expected[name]}" for name in expected.keys() - found.keys()]
-    problems += [f"unexpected {name} {found[name].shape}" for name in found.keys() - expected.keys() - copies]
+    problems += [f"unexpected {name} {found[name].shape}" for name in found.keys() - expected.keys() - {*copies}]
     problems += [
         f"{name} is {found[name].shape}, config.json asks for {expected[name]}"
         for name in expected.keys() & found.keys()
@@ -43,8 +46,12 @@ def weights_in(
         for name, one in found.items()
         if one.number_type not in FLOATING
     ]
-    if not problems and copies and not _is_copy(found, pairings[0]):
-        problems.append(f"{HEAD} is not {pairings[0].theirs[0]}, although config.json says tie_word_embeddings = true")
+    if not problems:
+        problems += [
+            f"{name} is not {embedding}, although config.json says tie_word_embeddings = true"
+            for name in copies
+            if not torch.equal(found[name].read(), found[embedding].read())
+        ]
     if problems:
         raise RunError(enumerate_problems(f"the tensors in {where} are not those of its config.json", sorted(problems)))
     return {
@@ -64,13 +71,9 @@ def expected_shapes(model: Part, pairings: tuple[Pairing, ...], symbols: int) ->
     }
 
 
-def _is_copy(found: Mapping[str, Stored], embedding: Pairing) -> bool:
-    return torch.equal(found[HEAD].read(), found[embedding.theirs[0]].read())
-
-
 def weights_out(family: Family, table: Mapping[str, Any], weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Their weights by their names."""
-    return {
+    return {**family.constants(table)} | {
         name: tensor.contiguous()
         for pairing in family.tensors(table)
         for name, tensor in zip(pairing.theirs, pairing.shaping.part(weights[pairing.ours]), strict=True)

@@ -81,22 +81,39 @@ class BorrowedEmbedding(TokenEmbedding):
 
 
 class VocabularyHead(nn.Module):
-    """logits = states Wᵀ; W may be an embedding's own matrix (Press & Wolf 2017)."""
+    """logits = states Wᵀ (+ b); W may be an embedding's own matrix (Press & Wolf 2017)."""
 
-    def __init__(self, symbols: int, width: int, tied: TokenEmbedding | None = None) -> None:
+    def __init__(
+        self, symbols: int, width: int, tied: TokenEmbedding | None = None, *, bias: bool = False
+    ) -> None:
         super().__init__()
         if tied is None:
             self.weight = nn.Parameter(torch.empty(symbols, width))
             nn.init.normal_(self.weight, std=width**-0.5)
         else:
             self.weight = tied.weight
+        self.bias = nn.Parameter(torch.zeros(symbols)) if bias else None
 
     @property
     def width(self) -> int:
         return self.weight.shape[1]
 
     def forward(self, states_BTD: Tensor) -> Tensor:
-        return functional.linear(states_BTD, self.weight)
+        return functional.linear(states_BTD, self.weight, self.bias)
+
+
+def output_matrix(head: nn.Module) -> Tensor:
+    """The matrix with which ``output_states`` are multiplied to give logits: a bias is one more column of it."""
+    weight_WD: Tensor = head.weight  # type: ignore[assignment]
+    bias_W: Tensor | None = getattr(head, "bias", None)
+    return weight_WD if bias_W is None else torch.cat((weight_WD, bias_W[:, None]), dim=1)
+
+
+def output_states(head: nn.Module, states_ND: Tensor) -> Tensor:
+    """States as ``output_matrix`` wants them: with a constant 1 for the bias, where there is one."""
+    if getattr(head, "bias", None) is None:
+        return states_ND
+    return torch.cat((states_ND, states_ND.new_ones(len(states_ND), 1)), dim=1)
 
 
 class LearnedConfig(Part):

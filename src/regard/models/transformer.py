@@ -38,6 +38,7 @@ class TransformerConfig(Part):
     feed_forward_dropout: float = Field(0.0, ge=0, lt=1)  # inside the feed-forward network
     cross: Literal["last", "own"] = "last"  # what a decoder layer reads: the last encoder layer, or its own
     tied: Literal["all", "output", "none"] = "all"  # which embeddings share one matrix
+    output_bias: bool = False  # a number of its own for each symbol, added to the logits; as in Marian
     attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
     position: Annotated[SerializeAsAny[Part], POSITIONS] = Field(default_factory=POSITIONS.make)
     feed_forward: Annotated[SerializeAsAny[Part], FEED_FORWARDS] = Field(default_factory=FEED_FORWARDS.make)
@@ -151,7 +152,7 @@ class Transformer(nn.Module):
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         tied = None if config.tied == "none" else self.target_embedding
-        self.head = VocabularyHead(sizes.outputs, config.width, tied)
+        self.head = VocabularyHead(sizes.outputs, config.width, tied, bias=config.output_bias)
 
     @property
     def longest(self) -> tuple[int, int]:

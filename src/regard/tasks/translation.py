@@ -14,13 +14,15 @@ from torch import Tensor, nn
 from regard.core.config import Part
 from regard.core.errors import OptionError
 from regard.core.seams import Answer, Decodable, Hypothesis, Progress, Sums
-from regard.core.symbols import EOS, PAD, SOS, Sizes
+from regard.core.symbols import PAD, Sizes
 from regard.data.bpe_dropout import BpeDropout
 from regard.data.corpus import Corpus, Pair
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Strategy
+from regard.decoding.sentences import Symbols
 from regard.layers.consistency_loss import consistency_loss
+from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks.alignment import best_head, error_rate
 from regard.tasks.metrics.alignment import Head
@@ -137,9 +139,10 @@ class Translation:
         return int(lengths_NA[:, 1].sum())
 
     def collate(self, examples: Sequence[EncodedPair], device: torch.device) -> PairBatch:
-        source_BS, source_lengths_B = pad([pair.source for pair in examples], after=EOS)
-        target_in_BT, lengths_B = pad([pair.target for pair in examples], before=SOS)
-        target_out_BT, _ = pad([pair.target for pair in examples], after=EOS)
+        source, target = self.vocabularies.source.specials, self.vocabularies.target.specials
+        source_BS, source_lengths_B = pad([pair.source for pair in examples], after=source.eos, fill=source.pad)
+        target_in_BT, lengths_B = pad([pair.target for pair in examples], before=target.sos, fill=target.pad)
+        target_out_BT, _ = pad([pair.target for pair in examples], after=target.eos, fill=target.pad)
         real_N = np.flatnonzero(np.arange(target_in_BT.shape[1]) < lengths_B[:, None])
         targets_N = target_out_BT.ravel()[real_N]
         arrays = (source_BS, source_lengths_B, target_in_BT, real_N, targets_N)
@@ -147,16 +150,17 @@ class Translation:
 
     def sums(self, model: nn.Module, batch: PairBatch) -> Sums:
         head: Any = model.head
+        matrix_WD = output_matrix(head)
         smoothing = self.config.label_smoothing if model.training else 0.0
         inputs = batch.source_BS, batch.source_lengths_B, batch.target_in_BT
         if self.config.consistency and model.training:
             passes = model(*(torch.cat((one, one)) for one in inputs)).chunk(2)
-            first_ND, second_ND = (real_states(states_BTD, batch.real_N) for states_BTD in passes)
+            first_ND, second_ND = (output_states(head, real_states(states, batch.real_N)) for states in passes)
             weight = self.config.consistency
-            loss = consistency_loss(first_ND, second_ND, head.weight, batch.targets_N, smoothing, weight)
+            loss = consistency_loss(first_ND, second_ND, matrix_WD, batch.targets_N, smoothing, weight)
         else:
-            states_ND = real_states(model(*inputs), batch.real_N)
-            loss = vocabulary_loss(states_ND, head.weight, batch.targets_N, smoothing)
+            states_ND = output_states(head, real_states(model(*inputs), batch.real_N))
+            loss = vocabulary_loss(states_ND, matrix_WD, batch.targets_N, smoothing)
         count = len(batch.targets_N)
         return Sums(
             {"loss": loss.smoothed, "token_accuracy": loss.correct},
@@ -168,6 +172,7 @@ class Translation:
         return TorchEngine(
             cast(Decodable, model),
             lambda sources: self.source_batch(sources, device),
+            symbols=Symbols.of(self.vocabularies.target.specials),
             device=device,
             longest=getattr(model, "longest", (0, 0))[1],
         )
@@ -235,7 +240,9 @@ class Translation:
 
     def source_batch(self, sources: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
         """What ``Decodable.start`` takes: padded sources and their lengths."""
-        source_BS, lengths_B = pad([np.asarray(source, np.int64) for source in sources], after=EOS)
+        specials = self.vocabularies.source.specials
+        rows = [np.asarray(source, np.int64) for source in sources]
+        source_BS, lengths_B = pad(rows, after=specials.eos, fill=specials.pad)
         return torch.from_numpy(source_BS).to(device), torch.from_numpy(lengths_B).to(device)
 
 
@@ -258,12 +265,14 @@ def refuse_long(sources: Sequence[Sequence[int]], longest: int) -> None:
         )
 
 
-def pad(rows: Sequence[Ids], *, before: int | None = None, after: int | None = None) -> tuple[Ids, Ids]:
-    """Rows of one length, filled up with PAD, each with an opening or closing symbol; and their lengths."""
+def pad(
+    rows: Sequence[Ids], *, before: int | None = None, after: int | None = None, fill: int = PAD
+) -> tuple[Ids, Ids]:
+    """Rows of one length, filled up, each with an opening or closing symbol; and their lengths."""
     extra = (before is not None) + (after is not None)
     first = int(before is not None)
     lengths_B = np.array([len(row) + extra for row in rows], dtype=np.int64)
-    padded_BS = np.full((len(rows), int(lengths_B.max(initial=0))), PAD, dtype=np.int64)
+    padded_BS = np.full((len(rows), int(lengths_B.max(initial=0))), fill, dtype=np.int64)
     for place, row in enumerate(rows):
         padded_BS[place, first : first + len(row)] = row
         if after is not None:
