@@ -137,8 +137,8 @@ def test_sampling_is_a_function_of_the_seed(run: Path) -> None:
     "options, message",
     [
         (("--beam", "2", "--greedy"), "--beam and --greedy do not go together; choose one way of decoding"),
-        (("--greedy", "--temperature", "1"), "--greedy and --temperature/--top-k/--top-p do not go together"),
-        (("--beam", "2", "--top-k", "3"), "--beam and --temperature/--top-k/--top-p do not go together"),
+        (("--greedy", "--temperature", "1"), "--greedy and --temperature/--top-k/--top-p/--min-p do not go together"),
+        (("--beam", "2", "--top-k", "3"), "--beam and --temperature/--top-k/--top-p/--min-p do not go together"),
         (("--temperature", "0"), "use --greedy, or a temperature above 0"),
         (("--temperature", "5000"), "expected 0.001 to 1000"),
         (("--top-p", "0"), "top_p"),

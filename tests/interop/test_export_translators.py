@@ -39,7 +39,7 @@ PRE = {**MODEL, "norm": "pre"}
 OURS: dict[str, dict[str, Any]] = {
     "post": MODEL,
     "post with a bias, gelu, odd width": {
-        **MODEL, "width": 27, "output_bias": True, "feed_forward": {"width": 0, "activation": "gelu-tanh"},
+        **MODEL, "width": 27, "output_bias": True, "feed_forward": {"width": 31, "activation": "gelu-tanh"},
     },
     "post with two embeddings": {**MODEL, "tied": "output", "key_width": 8},
     "post with nothing tied": {**MODEL, "tied": "none", "encoder_layers": 3},

@@ -19,8 +19,9 @@ Examples:
   regard evaluate runs/first --against runs/second
 """
 
+OF_TEXT = ("loss", "perplexity", "bits_per_character")
 SHOWN = (
-    "loss", "perplexity", "bits_per_character", "bleu", "chrf", "exact_match", "token_accuracy", "word_error_rate",
+    "bleu", "chrf", "exact_match", "token_accuracy", "word_error_rate",
     "character_error_rate", "alignment_error_rate",
 )  # fmt: skip
 
@@ -74,7 +75,7 @@ def show(scores: dict[str, Any]) -> None:
     table.add_column("score")
     for split in splits:
         table.add_column(split.rstrip("_") or str(scores.get("split", "given")), justify="right")
-    for name in SHOWN:
+    for name in (*(OF_TEXT if "perplexity" in scores else ()), *SHOWN):
         if any(f"{split}{name}" in scores for split in splits):
             table.add_row(name.replace("_", " "), *(_figure(scores, f"{split}{name}") for split in splits))
     console.print(table)

@@ -177,7 +177,7 @@ def write_sides(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]
         for name, wanted in usual.items()
         if table[name] not in (0, wanted)
     ]
-    inner = at(table, "feed_forward.width") or 4 * table["width"]
+    inner = at(table, "feed_forward.width")
     return {"decoder_attention_heads": heads, "encoder_ffn_dim": inner, "decoder_ffn_dim": inner}
 
 

@@ -75,11 +75,11 @@ class FeedForwardConfig(Part):
     """Two layers with ReLU as published, or another activation."""
 
     kind: str = "plain"
-    width: int = Field(2048, ge=0)  # 0: four times the model's
+    width: int = Field(2048, ge=1)
     activation: Activation = "relu"
 
     def build(self, model_width: int, dropout: float) -> nn.Module:
-        return FeedForward(model_width, self.width or 4 * model_width, ACTIVATIONS[self.activation], dropout)
+        return FeedForward(model_width, self.width, ACTIVATIONS[self.activation], dropout)
 
 
 class GatedFeedForwardConfig(Part):

@@ -19,14 +19,18 @@ from regard.core.symbols import Sizes
 from regard.layers import FEED_FORWARDS, NORMS, POSITIONS
 from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm, StackState, start_small
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
-from regard.layers.feed_forward import Activation, FeedForwardConfig
+from regard.layers.feed_forward import ACTIVATIONS, Activation, FeedForward
 
 
-class GptFeedForwardConfig(FeedForwardConfig):
-    """Two layers, GELU between them, four times as wide as the model."""
+class GptFeedForwardConfig(Part):
+    """Two layers, GELU between them, by default four times as wide as the model."""
 
-    width: int = Field(0, ge=0)
+    kind: str = "plain"
+    width: int = Field(0, ge=0)  # 0: four times the model's
     activation: Activation = "gelu-tanh"
+
+    def build(self, model_width: int, dropout: float) -> nn.Module:
+        return FeedForward(model_width, self.width or 4 * model_width, ACTIVATIONS[self.activation], dropout)
 
 
 class GptConfig(Part):
