@@ -75,6 +75,17 @@ def test_all_runs_have_the_same_data_and_tokenizer_whatever_their_seed(
     assert len({(folder / "model.safetensors").read_bytes() for folder in folders}) == 4
 
 
+def test_a_plan_made_before_a_setting_existed_is_gone_on_with(done: tuple[Comparison, list[dict[str, Any]]]) -> None:
+    made, _ = done
+    plan = json.loads(made.plan.read_text(encoding="utf-8"))
+    older = json.loads(made.plan.read_text(encoding="utf-8"))
+    for recipe in older["asked"]["recipes"]:
+        del recipe["task"]["consistency"]
+    made.plan.write_text(json.dumps(older), encoding="utf-8")
+    assert len(made.decide(lambda text: None)) == 4
+    made.plan.write_text(json.dumps(plan), encoding="utf-8")
+
+
 # -- what is reported -------------------------------------------------------------------------------------------
 
 

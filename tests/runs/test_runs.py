@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -377,3 +378,15 @@ def test_a_recipe_that_reads_files_says_where_it_wants_them(tmp_path: Path) -> N
     with pytest.raises(DataError, match=r"needs to know where the files are: --set data\.folder=path/to/folder"):
         regard.train("multi30k", tmp_path / "run")
     assert not (tmp_path / "run").exists(), "nothing is made before the data can be read"
+
+
+def test_a_run_made_before_a_setting_existed_can_be_resumed(copied: Path) -> None:
+    """What its recipe does not say counts as it is by default; another value is another recipe."""
+    recipe = copied / "recipe.toml"
+    text = recipe.read_text(encoding="utf-8")
+    assert "consistency = 0.0\n" in text
+    before = json.loads((copied / "summary.json").read_text(encoding="utf-8"))
+    recipe.write_text(text.replace("consistency = 0.0\n", ""), encoding="utf-8")
+    assert asdict(regard.train(Recipe.read("copy", TINY), copied, resume=True)) == before
+    with pytest.raises(RunError, match=r"task\.consistency = nothing in the folder, 1\.0 given"):
+        regard.train(Recipe.read("copy", [*TINY, "task.consistency=1.0"]), copied, resume=True)

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from regard.core.config import parse
 from regard.core.errors import RecipeError, RunError, enumerate_problems
 from regard.core.files import read_json, write_json
 from regard.core.seams import Observer, Progress
@@ -75,7 +76,7 @@ class Comparison:
         recipes = [recipe.model_dump(mode="json") for recipe in self.recipes]
         asked = {"recipes": recipes, "seeds": list(self.seeds), "budget": asdict(self.budget)}
         plan: dict[str, Any] = read_json(self.plan) if self.plan.exists() else {"asked": asked, "paces": {}}
-        self._refuse_other(plan["asked"], asked)
+        self._refuse_other(completed(plan["asked"]), asked)
         for recipe in self.recipes:
             if self.budget.seconds and recipe.name not in plan["paces"]:
                 said(f"{recipe.name}: measuring how long a step takes")
@@ -97,6 +98,11 @@ class Comparison:
         steps = paces[recipe.name].steps_in(self.budget.seconds) if self.budget.seconds else self.budget.steps
         fitted = within(recipe, steps or recipe.training.steps, seed, self.seeds[0])
         return Entry(recipe.name, seed, fitted, self.path / "runs" / f"{recipe.name}-{seed}")
+
+
+def completed(asked: dict[str, Any]) -> dict[str, Any]:
+    """Settings that came into being after a plan was made stand in it as they are by default."""
+    return {**asked, "recipes": [parse(Recipe, one).model_dump(mode="json") for one in asked["recipes"]]}
 
 
 def _flat(asked: dict[str, Any]) -> dict[str, Any]:

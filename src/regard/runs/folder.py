@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from regard.core.config import read_toml
-from regard.core.errors import RunError
+from regard.core.config import parse, read_toml
+from regard.core.errors import RecipeError, RunError
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +89,24 @@ class RunFolder:
             raise RunError(
                 f"{self.path} already holds a run; continue it with --resume, or choose another --out"
             )
-        if self.recipe.read_text(encoding="utf-8") != recipe_toml:
+        if not same_recipe(self.recipe.read_text(encoding="utf-8"), recipe_toml):
             raise RunError(
                 f"{self.path} holds a run of another recipe than the one given; resume it with its own: "
                 f"regard train {self.recipe} --out {self.path} --resume; differing: "
                 + "; ".join(differences(read_toml(self.recipe), tomllib.loads(recipe_toml)))
             )
+
+
+def same_recipe(held_toml: str, given_toml: str) -> bool:
+    """Settings that came into being after a run was made count as they are by default."""
+    from regard.runs.recipe import Recipe  # it needs every part of the house; most who ask for a folder need none
+
+    if held_toml == given_toml:
+        return True
+    try:
+        return parse(Recipe, tomllib.loads(held_toml)).to_toml() == given_toml
+    except (RecipeError, tomllib.TOMLDecodeError):
+        return False
 
 
 def differences(
