@@ -241,7 +241,7 @@ class PythonEnglish(Part):
 
 
 class PythonCode(Part):
-    """The sources of Python's own standard library; the last of them by name validate."""
+    """The sources of Python's own standard library; the last lines of each file validate."""
 
     kind: str = "python-code"
     validation_share: float = Field(0.1, ge=0, lt=1)
