@@ -16,7 +16,7 @@ WRITING_STYLE = """
 .samples h3 { font: inherit; font-size: .875rem; color: var(--quiet); margin-bottom: .4rem; }
 .samples pre { margin: 0; font: .8125rem/1.55 ui-monospace, "SF Mono", Menlo, Consolas, monospace;
   white-space: pre-wrap; overflow-wrap: anywhere; }
-.layer { display: grid; grid-template-columns: repeat(auto-fill, minmax(11rem, 1fr)); gap: 1.5rem;
+.layer { display: grid; grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); gap: 1.5rem;
   margin: .75rem 0 2rem; }
 .layer figcaption { margin-top: .35rem; }
 .layer strong { display: block; color: var(--ink); font-weight: 500; }
