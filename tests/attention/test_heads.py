@@ -83,6 +83,28 @@ def test_fewer_groups_than_heads_equal_repeated_weights_in_cross_attention() -> 
     assert torch.allclose(found, full(x_BTD, full.memory(memory_BSD, mask)), atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", [SelfAttention, CrossAttention])
+def test_with_a_norm_the_size_of_queries_and_keys_does_not_matter(kind: type[nn.Module]) -> None:
+    attention = seeded(kind, SHAPE, ScaledDot(), new_norm=lambda width: nn.RMSNorm(width, eps=0.0))
+    x_BTD = torch.randn(2, 5, WIDTH)
+
+    def read() -> Tensor:
+        if kind is SelfAttention:
+            return attention(x_BTD, CAUSAL, Rotary())
+        return attention(x_BTD, attention.memory(x_BTD, EVERYTHING))
+
+    before = read()
+    project = attention.project if kind is SelfAttention else attention.project_memory
+    queries_and_keys = sum(attention.shape.splits[:2]) if kind is SelfAttention else attention.shape.splits[1]
+    with torch.no_grad():
+        for parameter in (project.weight, project.bias):
+            parameter[:queries_and_keys] *= 7.0
+    assert torch.allclose(read(), before, atol=1e-5)
+    with torch.no_grad():
+        project.weight[queries_and_keys:] *= 7.0
+    assert not torch.allclose(read(), before, atol=0.1)
+
+
 def test_heads_that_do_not_divide_into_groups_are_refused() -> None:
     with pytest.raises(ValueError, match="6 heads cannot share 4 key/value groups evenly"):
         HeadShape(WIDTH, 6, groups=4).filled()

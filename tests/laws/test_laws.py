@@ -16,7 +16,7 @@ from regard.core.seams import Mechanism
 from regard.core.symbols import EOS, SOS
 from regard.core.taps import attention_points, record
 from regard.decoding.options import Beam, Greedy, Strategy
-from regard.layers import CELLS, FEED_FORWARDS, NORMS, POSITIONS
+from regard.layers import CELLS, FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.models import MODELS
 from regard.training import checkpoints
@@ -61,6 +61,7 @@ def test_no_family_position_or_mechanism_escapes_the_laws() -> None:
     assert set(REACHES.kinds()) == kinds_covered("attention.reach.kind")
     assert set(FEED_FORWARDS.kinds()) == kinds_covered("feed_forward.kind")
     assert set(NORMS.kinds()) == kinds_covered("norm.kind")
+    assert set(HEAD_NORMS.kinds()) == kinds_covered("head_norm.kind")
     assert set(CELLS.kinds()) == kinds_covered("cell.kind")
 
 

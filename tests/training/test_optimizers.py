@@ -7,11 +7,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from regard.attention.heads import CrossAttention, HeadShape, SelfAttention
+from regard.attention.softmax import ScaledDot
 from regard.core.config import parse
 from regard.core.symbols import Sizes
+from regard.layers.feed_forward import GatedFeedForward
 from regard.models.transformer import TransformerConfig
 from regard.training import OPTIMIZERS
-from regard.training.muon import Muon, MuonConfig, orthogonalise
+from regard.training.muon import Muon, MuonConfig, orthogonalise, stacked_in
 from regard.training.optimizers import AdamConfig, AdamWConfig, Optimizers
 
 
@@ -147,11 +150,29 @@ def test_matrices_that_step_together_step_as_if_alone_and_those_without_gradient
     assert torch.equal(together[3], starts[3])
 
 
+def test_matrices_that_stand_on_one_another_step_as_if_each_were_alone() -> None:
+    torch.manual_seed(6)
+    gated = GatedFeedForward(4, 7, torch.relu)
+    attention, cross = (kind(HeadShape(8, 4, groups=2), ScaledDot()) for kind in (SelfAttention, CrossAttention))
+    model = nn.ModuleList([gated, attention, cross])
+    for module, name, rows in (
+        (gated, "inner", (7, 7)), (attention, "project", (8, 4, 4)), (cross, "project_memory", (4, 4))
+    ):  # fmt: skip
+        weight = module.get_submodule(name).weight
+        weight.grad = torch.randn_like(weight)
+        alone = [nn.Parameter(matrix.clone()) for matrix in weight.detach().split(rows)]
+        for matrix, gradient in zip(alone, weight.grad.split(rows), strict=True):
+            matrix.grad = gradient
+        for matrices, stacked in ((alone, {}), ([weight], stacked_in(model))):
+            Muon(matrices, lr=0.1, momentum=0.9, weight_decay=0.3, stacked=stacked).step()
+        assert torch.allclose(weight, torch.cat(alone), atol=1e-6)
+
+
 def test_muon_takes_the_matrices_inside_and_adamw_the_rest() -> None:
     config = {"encoder_layers": 1, "decoder_layers": 1, "width": 14, "heads": 2, "tied": "none"}
     model = parse(TransformerConfig, {**config, "position": {"kind": "relative-bias"}}).build(Sizes(17, 19))
     names = {weight: name for name, weight in model.named_parameters()}
-    muon, adamw = MuonConfig(weight_decay=0.2, momentum=0.9).build(model, 0.5).members
+    muon, adamw = MuonConfig(weight_decay=0.2, momentum=0.9, others=3.0).build(model, 0.5).members
     by_muon = {names[weight] for group in muon.param_groups for weight in group["params"]}
     by_adamw = {names[weight] for group in adamw.param_groups for weight in group["params"]}
     assert by_muon | by_adamw == set(names.values())
@@ -161,6 +182,7 @@ def test_muon_takes_the_matrices_inside_and_adamw_the_rest() -> None:
     }  # fmt: skip
     assert {"encoder.position.bias_HC", "decoder.position.bias_HC"} <= by_adamw  # looked up, not multiplied
     assert (muon.param_groups[0]["lr"], muon.param_groups[0]["momentum"]) == (0.5, 0.9)
+    assert adamw.param_groups[0]["lr"] == 1.5
     assert adamw.param_groups[0]["weight_decay"] == muon.param_groups[0]["weight_decay"] == 0.2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
@@ -39,16 +40,29 @@ class HeadShape:
         return self.heads * self.key_width, self.groups * self.key_width, self.groups * self.value_width
 
 
+NewNorm = Callable[[int], nn.Module]
+"""From the width of a head's keys to a norm for its queries, or its keys."""
+
+
+def no_norm(width: int) -> nn.Module:
+    return nn.Identity()
+
+
 class SelfAttention(nn.Module):
     """Multi-head attention of a sequence over itself (Vaswani et al. 2017, section 3.2.2).
 
-    W_q, W_k and W_v stand stacked in ``project``, because one wide product is faster than three.
+    W_q, W_k and W_v stand stacked in ``project``, because one wide product is faster than three. With a norm,
+    queries and keys have one length, so that scores stay small however the weights grow (Henry et al. 2020).
     """
 
-    def __init__(self, shape: HeadShape, mechanism: nn.Module, *, bias: bool = True) -> None:
+    def __init__(
+        self, shape: HeadShape, mechanism: nn.Module, *, bias: bool = True, new_norm: NewNorm = no_norm
+    ) -> None:
         super().__init__()
         self.shape = shape.filled()
         self.project = nn.Linear(shape.width, sum(self.shape.splits), bias=bias)
+        self.stacked = {"project": self.shape.splits}  # matrices that stand on one another, by their rows
+        self.query_norm, self.key_norm = new_norm(self.shape.key_width), new_norm(self.shape.key_width)
         self.mechanism = mechanism
         self.output = nn.Linear(self.shape.heads * self.shape.value_width, shape.width, bias=bias)
         xavier((*self.project.weight.split(self.shape.splits), self.output.weight), self)
@@ -58,8 +72,8 @@ class SelfAttention(nn.Module):
     ) -> Tensor:
         """With a cache: of new positions over everything so far."""
         q_BTJ, k_BTJ, v_BTJ = self.project(x_BTD).split(self.shape.splits, dim=-1)
-        q_BHTK = split_heads(q_BTJ, self.shape.heads)
-        k_BGSK = split_heads(k_BTJ, self.shape.groups)
+        q_BHTK = self.query_norm(split_heads(q_BTJ, self.shape.heads))
+        k_BGSK = self.key_norm(split_heads(k_BTJ, self.shape.groups))
         v_BGSV = split_heads(v_BTJ, self.shape.groups)
         bias = None
         if position is not None:
@@ -84,13 +98,21 @@ class CrossAttention(nn.Module):
     """Multi-head attention of a sequence over another one; W_k and W_v stand stacked in ``project_memory``."""
 
     def __init__(
-        self, shape: HeadShape, mechanism: nn.Module, *, memory_width: int = 0, bias: bool = True
+        self,
+        shape: HeadShape,
+        mechanism: nn.Module,
+        *,
+        memory_width: int = 0,
+        bias: bool = True,
+        new_norm: NewNorm = no_norm,
     ) -> None:
         super().__init__()
         self.shape = shape.filled()
         queries, keys, values = self.shape.splits
         self.project_query = nn.Linear(shape.width, queries, bias=bias)
         self.project_memory = nn.Linear(memory_width or shape.width, keys + values, bias=bias)
+        self.stacked = {"project_memory": (keys, values)}
+        self.query_norm, self.key_norm = new_norm(self.shape.key_width), new_norm(self.shape.key_width)
         self.mechanism = mechanism
         self.output = nn.Linear(self.shape.heads * self.shape.value_width, shape.width, bias=bias)
         split = self.project_memory.weight.split((keys, values))
@@ -99,14 +121,15 @@ class CrossAttention(nn.Module):
     def memory(self, memory_BSD: Tensor, mask: Mask) -> Memory:
         """Keys and values of a memory, to be projected once per source."""
         k_BSJ, v_BSJ = self.project_memory(memory_BSD).split(self.shape.splits[1:], dim=-1)
-        return Memory(split_heads(k_BSJ, self.shape.groups), split_heads(v_BSJ, self.shape.groups), mask)
+        k_BGSK = self.key_norm(split_heads(k_BSJ, self.shape.groups))
+        return Memory(k_BGSK, split_heads(v_BSJ, self.shape.groups), mask)
 
     def forward(self, x_RTD: Tensor, memory: Memory) -> Tensor:
         """Several rows may read one memory (the beams of a sentence): they become further queries to it."""
         rows, positions, _ = x_RTD.shape
         sentences = memory.k_BGSK.shape[0]
         q_BTJ = self.project_query(x_RTD).reshape(sentences, rows // sentences * positions, -1)
-        q_BHTK = split_heads(q_BTJ, self.shape.heads)
+        q_BHTK = self.query_norm(split_heads(q_BTJ, self.shape.heads))
         out_BHTV = attend(self.mechanism, q_BHTK, memory.k_BGSK, memory.v_BGSV, memory.mask, None)
         return self.output(join_heads(out_BHTV).reshape(rows, positions, -1))
 

@@ -28,6 +28,7 @@ SETTINGS = Settings(
         "position.join": "add",
         "feed_forward.kind": "plain",
         "norm.kind": "layer",
+        "head_norm.kind": "none",
         "attention.kind": "softmax",
         "attention.score": "scaled-dot",
         "attention.temperature": 1.0,

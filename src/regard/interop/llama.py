@@ -28,6 +28,7 @@ SETTINGS = Settings(
         "position.kind": "rotary",
         "feed_forward.kind": "gated",
         "norm.kind": "rms",
+        "head_norm.kind": "none",
         "attention.kind": "softmax",
         "attention.score": "scaled-dot",
         "attention.temperature": 1.0,

@@ -33,6 +33,7 @@ FIXED = {
     "position.kind": "sinusoidal",
     "position.join": "add",
     "feed_forward.kind": "plain",
+    "head_norm.kind": "none",
     "attention.kind": "softmax",
     "attention.score": "scaled-dot",
     "attention.temperature": 1.0,

@@ -31,6 +31,8 @@ NORMS = Choices(
         "rms": "regard.layers.norms:RmsNormConfig",
     },
 )
+HEAD_NORMS = NORMS.but(none="regard.layers.norms:NoNormConfig").with_default("none")
+"""Of the queries and keys of a head."""
 CELLS = Choices(
     "cell",
     "gru",

@@ -60,6 +60,7 @@ class GatedFeedForward(nn.Module):
     ) -> None:
         super().__init__()
         self.inner = nn.Linear(width, 2 * hidden_width, bias=False)
+        self.stacked = {"inner": (hidden_width, hidden_width)}
         self.activation = activation
         self.dropout = Dropout(dropout)
         self.outer = nn.Linear(hidden_width, width, bias=False)

@@ -8,6 +8,15 @@ from torch import nn
 from regard.core.config import Part
 
 
+class NoNormConfig(Part):
+    """x as it is."""
+
+    kind: str = "none"
+
+    def build(self, width: int) -> nn.Module:
+        return nn.Identity()
+
+
 class LayerNormConfig(Part):
     """(x − mean) / √(variance + ε) · g + b (Ba et al. 2016)."""
 

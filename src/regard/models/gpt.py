@@ -16,7 +16,7 @@ from regard.attention.heads import HeadShape, SelfAttention
 from regard.attention.masks import CAUSAL, inside_segments
 from regard.core.config import Part
 from regard.core.symbols import Sizes
-from regard.layers import FEED_FORWARDS, NORMS, POSITIONS
+from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS
 from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm, StackState, start_small
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
 from regard.layers.feed_forward import ACTIVATIONS, Activation, FeedForward
@@ -50,6 +50,7 @@ class GptConfig(Part):
         SerializeAsAny[Part], FEED_FORWARDS.but(plain="regard.models.gpt:GptFeedForwardConfig")
     ] = Field(default_factory=GptFeedForwardConfig)
     norm: Annotated[SerializeAsAny[Part], NORMS] = Field(default_factory=NORMS.make)
+    head_norm: Annotated[SerializeAsAny[Part], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     @model_validator(mode="after")
     def _fits(self) -> GptConfig:
@@ -64,7 +65,7 @@ class GptConfig(Part):
         key_width = self.width // self.heads
         mechanism = self.attention.build(key_width, key_width)  # type: ignore[attr-defined]
         return EncoderLayer(
-            SelfAttention(HeadShape(self.width, self.heads), mechanism),
+            SelfAttention(HeadShape(self.width, self.heads), mechanism, new_norm=self.head_norm.build),  # type: ignore[attr-defined]
             self.feed_forward.build(self.width, 0.0),  # type: ignore[attr-defined]
             lambda: PreNorm(self.width, self.dropout, self.norm.build),  # type: ignore[attr-defined]
         )

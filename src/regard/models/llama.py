@@ -16,7 +16,7 @@ from regard.attention.heads import HeadShape, SelfAttention
 from regard.attention.masks import CAUSAL, inside_segments
 from regard.core.config import Part
 from regard.core.symbols import Sizes
-from regard.layers import FEED_FORWARDS, NORMS, POSITIONS
+from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS
 from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm, StackState, start_small
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
 
@@ -43,6 +43,7 @@ class LlamaConfig(Part):
     norm: Annotated[SerializeAsAny[Part], NORMS.with_default("rms")] = Field(
         default_factory=NORMS.with_default("rms").make
     )
+    head_norm: Annotated[SerializeAsAny[Part], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     @model_validator(mode="after")
     def _fits(self) -> LlamaConfig:
@@ -58,8 +59,9 @@ class LlamaConfig(Part):
     def block(self) -> EncoderLayer:
         width = self.key_width or self.width // self.heads
         shape = HeadShape(self.width, self.heads, self.groups, width, width)
+        mechanism = self.attention.build(width, width)  # type: ignore[attr-defined]
         return EncoderLayer(
-            SelfAttention(shape, self.attention.build(width, width), bias=False),  # type: ignore[attr-defined]
+            SelfAttention(shape, mechanism, bias=False, new_norm=self.head_norm.build),  # type: ignore[attr-defined]
             self.feed_forward.build(self.width, 0.0),  # type: ignore[attr-defined]
             lambda: PreNorm(self.width, self.dropout, self.norm.build),  # type: ignore[attr-defined]
         )

@@ -16,7 +16,7 @@ from regard.attention.heads import Cache, CrossAttention, HeadShape, Memory, Sel
 from regard.attention.masks import CAUSAL, Mask, padding
 from regard.core.config import Part
 from regard.core.symbols import Sizes
-from regard.layers import FEED_FORWARDS, POSITIONS
+from regard.layers import FEED_FORWARDS, HEAD_NORMS, POSITIONS
 from regard.layers.blocks import DecoderLayer, EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import TokenEmbedding, VocabularyHead
@@ -42,6 +42,7 @@ class TransformerConfig(Part):
     attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
     position: Annotated[SerializeAsAny[Part], POSITIONS] = Field(default_factory=POSITIONS.make)
     feed_forward: Annotated[SerializeAsAny[Part], FEED_FORWARDS] = Field(default_factory=FEED_FORWARDS.make)
+    head_norm: Annotated[SerializeAsAny[Part], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     @model_validator(mode="after")
     def _fits(self) -> TransformerConfig:
@@ -65,10 +66,10 @@ class TransformerConfig(Part):
         return self.attention.build(width, width)  # type: ignore[attr-defined]
 
     def self_attention(self) -> SelfAttention:
-        return SelfAttention(self.head_shape(), self.mechanism())
+        return SelfAttention(self.head_shape(), self.mechanism(), new_norm=self.head_norm.build)  # type: ignore[attr-defined]
 
     def cross_attention(self) -> CrossAttention:
-        return CrossAttention(self.head_shape(), self.mechanism())
+        return CrossAttention(self.head_shape(), self.mechanism(), new_norm=self.head_norm.build)  # type: ignore[attr-defined]
 
     def head_shape(self) -> HeadShape:
         return HeadShape(self.width, self.heads, self.groups, self.key_width, self.value_width)

@@ -7,7 +7,8 @@ matrices of one shape are orthogonalised together in the precision of the weight
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -30,41 +31,55 @@ def orthogonalise(matrices_NAB: Tensor, iterations: int = 5) -> Tensor:
 
 
 class Muon(torch.optim.Optimizer):
-    """Steps along the orthogonalised momentum, scaled to the size of an Adam step (Liu et al. 2025, eq. 4)."""
+    """Steps along the orthogonalised momentum, scaled to the size of an Adam step (Liu et al. 2025, eq. 4).
 
-    def __init__(self, matrices: Iterable[nn.Parameter], lr: float, momentum: float, weight_decay: float) -> None:
+    ``stacked`` tells of how many rows the matrices are that stand on one another in a parameter (W_q, W_k, W_v):
+    each is orthogonalised by itself, for together they would share one set of directions.
+    """
+
+    def __init__(
+        self,
+        matrices: Iterable[nn.Parameter],
+        lr: float,
+        momentum: float,
+        weight_decay: float,
+        stacked: Mapping[nn.Parameter, Sequence[int]] = MappingProxyType({}),
+    ) -> None:
         super().__init__(matrices, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+        self.stacked = stacked
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
         for group in self.param_groups:
-            by_shape: dict[torch.Size, list[nn.Parameter]] = defaultdict(list)
+            by_shape: dict[torch.Size, list[tuple[Tensor, Tensor]]] = defaultdict(list)
             for parameter in group["params"]:
                 if parameter.grad is not None:
-                    by_shape[parameter.shape].append(parameter)
-            for parameters in by_shape.values():
-                self._step_together(parameters, group)
+                    rows = self.stacked.get(parameter, len(parameter))
+                    direction = self._direction(parameter, group["momentum"])
+                    for matrix, own in zip(parameter.split(rows), direction.split(rows), strict=True):
+                        by_shape[matrix.shape].append((matrix, own))
+            for shape, pairs in by_shape.items():
+                size = 0.2 * max(shape) ** 0.5
+                matrices, directions = zip(*pairs, strict=True)
+                torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
+                steps = orthogonalise(torch.stack(directions)).unbind()
+                torch._foreach_add_(matrices, steps, alpha=-group["lr"] * size)
 
-    def _step_together(self, parameters: list[nn.Parameter], group: dict[str, Any]) -> None:
-        directions = []
-        for parameter in parameters:
-            state = self.state[parameter]
-            if "momentum" not in state:
-                state["momentum"] = torch.zeros_like(parameter)
-            gradient: Tensor = parameter.grad  # type: ignore[assignment]
-            state["momentum"].lerp_(gradient, 1 - group["momentum"])
-            directions.append(gradient.lerp(state["momentum"], group["momentum"]))  # Nesterov's look ahead
-        scale = 0.2 * max(parameters[0].shape) ** 0.5
-        for parameter, direction in zip(parameters, orthogonalise(torch.stack(directions)), strict=True):
-            parameter.mul_(1 - group["lr"] * group["weight_decay"])
-            parameter.add_(direction, alpha=-group["lr"] * scale)
+    def _direction(self, parameter: nn.Parameter, momentum: float) -> Tensor:
+        state = self.state[parameter]
+        if "momentum" not in state:
+            state["momentum"] = torch.zeros_like(parameter)
+        gradient: Tensor = parameter.grad  # type: ignore[assignment]
+        state["momentum"].lerp_(gradient, 1 - momentum)
+        return gradient.lerp(state["momentum"], momentum)  # Nesterov's look ahead
 
 
 class MuonConfig(AdamWConfig):
-    """Muon for the matrices inside a model, AdamW for embeddings, norms and biases, at one learning rate."""
+    """Muon for the matrices inside a model, AdamW for embeddings, norms and biases, at ``others`` times its rate."""
 
     kind: str = "muon"
     momentum: float = Field(0.95, ge=0, lt=1)
+    others: float = Field(1.0, gt=0)
 
     def build(self, model: nn.Module, rate: float) -> Optimizers:
         embeddings = {id(weight) for name, weight in model.named_parameters() if is_embedding(name)}
@@ -72,9 +87,17 @@ class MuonConfig(AdamWConfig):
         matrices = [weight for weight in trained if weight.dim() == 2 and id(weight) not in embeddings]
         chosen = {id(weight) for weight in matrices}
         others = [weight for weight in trained if id(weight) not in chosen]
-        return Optimizers(
-            [Muon(matrices, rate, self.momentum, self.weight_decay), self.over(torch.optim.AdamW, others, rate)]
-        )
+        muon = Muon(matrices, rate, self.momentum, self.weight_decay, stacked_in(model))
+        return Optimizers([muon, self.over(torch.optim.AdamW, others, rate * self.others)])
+
+
+def stacked_in(model: nn.Module) -> dict[nn.Parameter, tuple[int, ...]]:
+    """The parameters in which a module says that several matrices stand on one another, with their rows."""
+    found: dict[nn.Parameter, tuple[int, ...]] = {}
+    for module in model.modules():
+        for name, rows in getattr(module, "stacked", {}).items():
+            found[module.get_submodule(name).weight] = rows  # type: ignore[index]
+    return found
 
 
 def is_embedding(name: str) -> bool:
