@@ -8,7 +8,7 @@ from torch.nn import functional
 from regard.core.config import parse
 from regard.core.errors import RecipeError
 from regard.layers import FEED_FORWARDS
-from regard.layers.feed_forward import FeedForward, FeedForwardConfig, GatedFeedForwardConfig
+from regard.layers.feed_forward import ACTIVATIONS, FeedForward, FeedForwardConfig, GatedFeedForwardConfig
 
 
 def random_network(activation: str, dropout: float = 0.0) -> FeedForward:
@@ -78,3 +78,14 @@ def test_the_gated_network_is_its_formula() -> None:
     expected = (gate * torch.sigmoid(gate) * (x_BTD @ w3.T)) @ network.outer.weight.T
     torch.testing.assert_close(network(x_BTD), expected)
     assert all(layer.bias is None for layer in (network.inner, network.outer))
+
+
+def test_squared_relu_by_hand_and_its_gradient() -> None:
+    x = torch.tensor([-2.0, 0.0, 3.0], requires_grad=True)
+    found = ACTIVATIONS["squared-relu"](x)
+    assert found.tolist() == [0.0, 0.0, 9.0]
+    found.backward(torch.tensor([1.0, 1.0, 0.5]))
+    assert x.grad is not None
+    assert x.grad.tolist() == [0.0, 0.0, 3.0]
+    with torch.no_grad():
+        assert ACTIVATIONS["squared-relu"](x).tolist() == [0.0, 0.0, 9.0]
