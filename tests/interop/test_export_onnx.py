@@ -18,11 +18,14 @@ from tokenizers import Tokenizer
 
 import regard
 from regard.cli.main import main
+from regard.core.config import parse
 from regard.core.errors import OptionError, RunError
+from regard.core.symbols import Sizes
 from regard.decoding.options import Greedy
 from regard.interop import onnx_export, onnx_running
 from regard.interop.checking import check
 from regard.interop.exporting import export
+from regard.runs.recipe import Recipe
 
 TRAINING = {"steps": 1, "batch_tokens": 64, "validate_every": 1}
 TOY = {"kind": "toy", "train": 30, "validation": 5, "test": 5}
@@ -30,19 +33,21 @@ WORDS = {"kind": "word", "minimum_frequency": 1}
 WRITER = {"kind": "language-model", "context": 32, "sample": 0}
 TREES: dict[str, dict[str, Any]] = {
     "gpt": {"model": {"kind": "gpt", "layers": 2, "width": 10, "heads": 2}, "task": WRITER},
-    "llama": {"model": {"kind": "llama", "layers": 1, "width": 12, "heads": 4, "groups": 2,
+    "llama": {"model": {"kind": "llama", "layers": 1, "width": 16, "heads": 4, "groups": 2,
                         "feed_forward": {"width": 9}}, "task": WRITER},
     "transformer": {"data": TOY, "tokenizer": {**WORDS, "joint": False},
-                    "model": {"width": 12, "heads": 2, "encoder_layers": 1, "decoder_layers": 2, "value_width": 5,
-                              "feed_forward": {"width": 9}}},
-    "convolution": {"data": TOY, "tokenizer": WORDS,
-                    "model": {"kind": "convolution", "width": 7, "encoder_layers": 1, "decoder_layers": 1,
-                              "embedding": {"width": 5}}},
-    "recurrent": {"model": {"kind": "recurrent", "width": 12, "embedding": {"width": 8}}, "task": WRITER},
+                    "model": {"width": 12, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "value_width": 5,
+                              "tied": "none", "feed_forward": {"width": 9}}},
+    "bahdanau": {"data": TOY, "tokenizer": WORDS,
+                 "model": {"kind": "bahdanau", "width": 7, "embedding": {"width": 5}}},
+    "monotonic": {"data": TOY, "tokenizer": WORDS,
+                  "model": {"kind": "luong", "width": 7, "attention": {"reach": {"kind": "monotonic"}}}},
+    "outside": {"data": TOY, "tokenizer": WORDS, "model": {"kind": "tests.laws.families:GruConfig"}},
 }  # fmt: skip
-EXPORTED = ["gpt", "llama", "transformer", "convolution"]
-TRANSLATORS = ["transformer", "convolution"]
+EXPORTED = ["gpt", "llama", "transformer", "bahdanau"]
+TRANSLATORS = ["transformer", "bahdanau"]
 TEXTS = ["a b c d e f g", "h", "c a b"]
+EMBEDDED = ("fixed-context", "bahdanau", "luong", "convolution", "recurrent")
 New = Callable[[str], Path]
 
 
@@ -58,7 +63,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> New:
             regard.train({**text, **TREES[name], "training": TRAINING}, folder / name)
             weights, generator = load_file(folder / name / "model.safetensors"), torch.Generator().manual_seed(3)
             for tensor in weights.values():
-                tensor += 0.4 * torch.randn(tensor.shape, generator=generator)
+                tensor += 0.3 * torch.randn(tensor.shape, generator=generator) * (tensor.dim() > 1)
             save_file(weights, folder / name / "model.safetensors")
         return folder / name
 
@@ -100,6 +105,51 @@ def test_any_shape_gives_our_logits(
     assert float(ours_BTW.std()) > 0.1, "the model says something"
 
 
+MODULES: dict[str, dict[str, Any]] = {
+    "fixed": {"kind": "fixed-context", "width": 6, "cell": {"kind": "rnn"}, "encoder_layers": 2, "decoder_layers": 2},
+    "start": {"kind": "fixed-context", "width": 6, "context": "start", "bidirectional": False},
+    "bahdanau": {"kind": "bahdanau", "width": 6, "cell": {"kind": "lstm"}, "encoder_layers": 2},
+    "luong": {"kind": "luong", "width": 6, "layers": 2, "bidirectional": True,
+              "attention": {"reach": {"kind": "predictive", "window": 2}}},
+    "unfed": {"kind": "luong", "width": 6, "feeding": "none", "attention": {"kind": "dot"}},
+    "convolution": {"kind": "convolution", "width": 6, "encoder_layers": 2, "decoder_layers": 2},
+    "transformer": {"kind": "transformer", "width": 12, "heads": 4, "groups": 2, "encoder_layers": 2,
+                    "decoder_layers": 2, "cross": "own", "norm": "pre", "position": {"kind": "relative-bias"}},
+    "recurrent": {"kind": "recurrent", "width": 6},
+    "gpt": {"kind": "gpt", "layers": 2, "width": 12, "heads": 3, "position": {"kind": "none"}},
+    "llama": {"kind": "llama", "layers": 2, "width": 12, "heads": 2, "groups": 1},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_what_is_traced_gives_our_logits(name: str) -> None:
+    """Every family, before the exporter has it: sources with padding, and stretches of tokens that know their past."""
+    tree = {"embedding": {"width": 5}, **MODULES[name]} if MODULES[name]["kind"] in EMBEDDED else MODULES[name]
+    torch.manual_seed(5)
+    model: Any = parse(Recipe, {"data": TOY, "model": tree}).model.build(Sizes(11, 13)).eval()  # type: ignore[attr-defined]
+    graphs = {graph.file: graph for graph in onnx_export.GRAPHS[tree["kind"]](model, 13)}
+    *encoder, decoder = graphs.values()
+    tokens_BT, source_BS = torch.randint(0, 13, (3, 4)), torch.randint(0, 11, (3, 7))
+    lengths_B = torch.tensor([7, 1, 4])
+    free = {"batch": 3, "past": 0}
+    held = {name: torch.zeros([free.get(axis, axis) for axis in values.shape])  # type: ignore[call-overload, misc]
+            for name, values in decoder.inputs.items() if name.startswith("past_")}  # fmt: skip
+    with torch.no_grad():
+        ours_BTW = model.head(model(source_BS, lengths_B, tokens_BT) if encoder else model(tokens_BT))
+        if encoder:
+            held |= dict(zip(encoder[0].outputs, encoder[0].module(source_BS, lengths_B), strict=True))
+            held["source_lengths"] = lengths_B
+        only = decoder.inputs["tokens"].shape[1]
+        stretches = tokens_BT.split(1 if only == 1 else 3 if "past_keys" in held else 4, dim=1)
+        found = []
+        for stretch in stretches:
+            given = decoder.module(stretch, *(held[name] for name in list(decoder.inputs)[1:]))
+            said = dict(zip(decoder.outputs, given if isinstance(given, tuple) else (given,), strict=True))
+            held |= {f"past_{name}": tensor for name, tensor in said.items()}
+            found.append(said["logits"])
+    assert torch.allclose(torch.cat(found, dim=1), ours_BTW, atol=1e-5)
+
+
 def opened(folder: Path, file: str) -> Callable[[dict[str, np.ndarray]], dict[str, np.ndarray]]:
     session = onnxruntime.InferenceSession(folder / file)
     names = [output.name for output in session.get_outputs()]
@@ -107,23 +157,23 @@ def opened(folder: Path, file: str) -> Callable[[dict[str, np.ndarray]], dict[st
 
 
 def greedy(folder: Path, file: str, opening: list[int], read: dict[str, np.ndarray], limit: int) -> list[int]:
-    """Decoding by what regard.json says, with nothing of ours: the whole answer where a graph carries no past."""
+    """Decoding by what regard.json says, with nothing of ours."""
     about = json.loads((folder / "regard.json").read_text(encoding="utf-8"))
     step, inputs = opened(folder, file), about["graphs"][file]["inputs"]
     free = {"batch": 1, "past": 0}
-    past = {name: np.zeros([free.get(axis, axis) for axis in inputs[name]["shape"]], np.float32)
-            for name in inputs if name.startswith("past_")}  # fmt: skip
+    held = {name: np.zeros([free.get(axis, axis) for axis in inputs[name]["shape"]], np.float32)
+            for name in inputs if name.startswith("past_")} | read  # fmt: skip
     tokens, answer = list(opening), list[int]()
     while len(answer) < limit:
-        found = step({"tokens": np.array([tokens]), **read, **past})
-        past = {f"past_{name}": found[name] for name in ("keys", "values") if name in found}
+        found = step({"tokens": np.array([tokens]), **held})
+        held |= {f"past_{name}": found[name] for name in found if f"past_{name}" in held}
         scores_W = found["logits"][0, -1]
         scores_W[about["never"]] = -np.inf
         token = int(scores_W.argmax())
         if token == about["end"]:
             break
         answer.append(token)
-        tokens = [token] if past else [*tokens, token]
+        tokens = [token]
     return answer
 
 
@@ -208,8 +258,10 @@ def test_check_compares_the_export(
 def test_what_cannot_be_exported_is_refused_with_the_reason(
     made: New, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    with pytest.raises(OptionError, match=r"model.kind = 'recurrent' cannot be exported to ONNX; what can is 'transf"):
-        export(made("recurrent"), "onnx", tmp_path / "out")
+    with pytest.raises(OptionError, match=r"families:GruConfig' cannot be exported to ONNX; what can is 'fixed-con"):
+        export(made("outside"), "onnx", tmp_path / "out")
+    with pytest.raises(OptionError, match=r'reach = "monotonic" cannot be exported to ONNX: its window walks'):
+        export(made("monotonic"), "onnx", tmp_path / "out")
     monkeypatch.setattr(onnx_export, "PACKAGES", ("onnx", "nowhere", "nohow"))
     with pytest.raises(OptionError, match=r'nowhere, nohow is not installed: pip install "regard\[onnx\]"'):
         export(made("gpt"), "onnx", tmp_path / "out")

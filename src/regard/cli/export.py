@@ -15,7 +15,7 @@ Examples:
   regard export runs/first --to onnx --out exported/first-onnx
 """
 
-FORMATS = "huggingface (gpt, llama, transformer) or onnx (these and convolution)."
+FORMATS = "huggingface (gpt, llama, transformer) or onnx (every kind)."
 NEXT = {
     "huggingface": lambda exported: f'transformers.{exported.loader}.from_pretrained("{exported.folder}")',
     "onnx": lambda exported: f"{exported.loader}; {exported.folder}/regard.json says what the graphs take and give",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr
 from importlib.util import find_spec
-from logging import WARNING, getLogger
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,24 @@ from regard.core.files import write_json, write_text
 from regard.core.symbols import Specials
 from regard.data.vocabularies import JOINT, SOURCE, TARGET
 from regard.decoding.sentences import Symbols
+from regard.interop import onnx_graphs, onnx_recurrent
 from regard.interop.folders import new_folder
-from regard.interop.onnx_graphs import GRAPHS, Graph
+from regard.interop.onnx_graphs import Graph
 from regard.interop.onnx_running import ABOUT, logits
 from regard.interop.vocabulary import closed
 from regard.runs.load import Run
 
+GRAPHS: dict[str, Callable[[Any, int], list[Graph]]] = {
+    "fixed-context": onnx_recurrent.fixed_context,
+    "bahdanau": onnx_recurrent.bahdanau,
+    "luong": onnx_recurrent.luong,
+    "convolution": onnx_graphs.convolutional,
+    "transformer": onnx_graphs.translator,
+    "recurrent": onnx_recurrent.recurrent_writer,
+    "gpt": onnx_graphs.writer,
+    "llama": onnx_graphs.writer,
+}
+"""From a model of the kind, and the number of its symbols."""
 PACKAGES = ("onnx", "onnxscript", "onnxruntime")
 OPSET = 20  # the first with GELU as one operation; runtimes since 2024 know it
 ONE_FILE = 1 << 30  # bytes of weights; with more, they stand in a file beside the graph, since one ends at 2 GiB
@@ -56,7 +69,7 @@ def difference(run: Run, folder: Path) -> float:
     model: Any = run.model
     sizes, generator = run.vocabularies.sizes(), torch.Generator().manual_seed(1)
     written = hasattr(run.task, "continuation")
-    longest = (model.context or ROW, model.context or ROW) if written else model.longest
+    longest = (model.context or ROW, model.context or ROW) if written else longest_of(model)
     source_length, length = (min(ROW, most or ROW) for most in longest)
     tokens_BT = torch.randint(4, sizes.outputs, (3, length), generator=generator)
     source = None
@@ -112,16 +125,15 @@ def reason(error: BaseException) -> str:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """The exporter speaks of packages that nobody needs here, and of names that several axes share."""
-    logger = getLogger("torch.onnx")
-    before = logger.level
-    logger.setLevel(WARNING + 1)
+    """The exporter speaks of packages that nobody needs here, of axes that share a name, of how it failed."""
+    before = logging.root.manager.disable
+    logging.disable(logging.ERROR)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), redirect_stderr(StringIO()):
             warnings.simplefilter("ignore")
             yield
     finally:
-        logger.setLevel(before)
+        logging.disable(before)
 
 
 def tokenizers_of(run: Run) -> dict[str, Any]:
@@ -150,7 +162,8 @@ def about(run: Run) -> dict[str, Any]:
         files = {"target": JOINT}
     else:
         symbols = Symbols.of(specials)
-        never, start, longest = list(symbols.forbidden), specials.sos, dict(zip(("source", "target"), model.longest))
+        never, start = list(symbols.forbidden), specials.sos
+        longest = dict(zip(("source", "target"), longest_of(model)))
         files = {"source": JOINT, "target": JOINT} if both.joint else {"source": SOURCE, "target": TARGET}
     return {
         "tokenizers": files,
@@ -163,6 +176,11 @@ def about(run: Run) -> dict[str, Any]:
         "regard": regard.__version__,
         "model": run.recipe.model.model_dump(),
     }
+
+
+def longest_of(model: Any) -> tuple[int, int]:
+    """How many positions a source and an answer may have; 0: as many as one likes."""
+    return getattr(model, "longest", (0, 0))
 
 
 def named(specials: Specials) -> dict[str, int | None]:

@@ -1,8 +1,8 @@
-"""What is exported to ONNX: for every family the graphs that a decoding loop calls, with names for all that flows."""
+"""What is exported to ONNX: the graphs that a decoding loop calls, with names for all that flows through them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from regard.models.convolution import ConvolutionState
 from regard.models.transformer import TransformerState
 
 PAST = "past_"
-"""What an input that carries something from call to call begins with; the output of the rest's name gives it."""
+"""Begins the name of an input that goes from call to call; the output without it is the next call's."""
 EXAMPLE = {"batch": 2, "length": 3, "past": 5, "source": 7}
 """Sizes for tracing: distinct, and none of 0 and 1, which tracing would take for constants."""
 
@@ -175,12 +175,3 @@ def encoder_of(model: Any, layers: Any) -> tuple[Graph, dict[str, Values]]:
 
 def logits(symbols: int) -> Values:
     return Values(("batch", "length", symbols))
-
-
-GRAPHS: dict[str, Callable[[Any, int], list[Graph]]] = {
-    "transformer": translator,
-    "convolution": convolutional,
-    "gpt": writer,
-    "llama": writer,
-}
-"""By the kind of model."""

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from regard.core.files import read_json
+from regard.interop.onnx_graphs import PAST
 
 ABOUT, ENCODER = "regard.json", "encoder.onnx"
-PAST = "past_"
 Arrays = dict[str, np.ndarray]
 
 
@@ -23,7 +23,9 @@ class Exported:
         import onnxruntime
 
         self.graphs: dict[str, Any] = read_json(folder / ABOUT)["graphs"]
-        self.sessions = {file: onnxruntime.InferenceSession(folder / file) for file in self.graphs}
+        options = onnxruntime.SessionOptions()
+        options.log_severity_level = 3  # errors; what it tidies away by itself is nobody's business
+        self.sessions = {file: onnxruntime.InferenceSession(folder / file, options) for file in self.graphs}
         self.decoder = next(file for file in self.graphs if file != ENCODER)
 
     def start(self, rows: int, source: Arrays) -> Arrays:
@@ -44,19 +46,25 @@ class Exported:
         carried = {f"{PAST}{name}": array for name, array in found.items() if f"{PAST}{name}" in held}
         return found["logits"], {**held, **carried}
 
+    def stretch(self, length: int) -> int:
+        """How many of so many tokens a call is given: as many as it must be, else half where it carries a past."""
+        inputs = self.graphs[self.decoder]["inputs"]
+        only = inputs["tokens"]["shape"][1]
+        if isinstance(only, int):
+            return only
+        return (length + 1) // 2 if any(name.startswith(PAST) for name in inputs) else length
+
     def call(self, file: str, inputs: Arrays) -> Arrays:
         return dict(zip(self.graphs[file]["outputs"], self.sessions[file].run(None, inputs), strict=True))
 
 
 def logits(folder: Path, tokens_BT: Tensor, source: tuple[Tensor, Tensor] | None) -> Tensor:
-    """For all tokens; where a graph carries its past, in two stretches: one with an empty past, one with a real."""
+    """For all tokens, in stretches that also try a past where the graph carries one."""
     exported = Exported(folder)
     given = {} if source is None else dict(zip(("source", "source_lengths"), (part.numpy() for part in source)))
     held = exported.start(len(tokens_BT), given)
-    cut = tokens_BT.shape[1] // 2 if any(name.startswith(PAST) for name in held) else 0
     found = []
-    for stretch in (tokens_BT[:, :cut], tokens_BT[:, cut:]):
-        if stretch.shape[1]:
-            said, held = exported.step(stretch.numpy(), held)
-            found.append(torch.from_numpy(said))
+    for stretch in tokens_BT.split(exported.stretch(tokens_BT.shape[1]), dim=1):
+        said, held = exported.step(stretch.numpy(), held)
+        found.append(torch.from_numpy(said))
     return torch.cat(found, dim=1)
