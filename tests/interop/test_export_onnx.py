@@ -15,6 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
+from torch import Tensor, nn
 
 import regard
 from regard.cli.main import main
@@ -25,6 +26,7 @@ from regard.decoding.options import Greedy
 from regard.interop import onnx_export, onnx_running
 from regard.interop.checking import check
 from regard.interop.exporting import export
+from regard.interop.onnx_graphs import Graph, Values
 from regard.runs.recipe import Recipe
 
 TRAINING = {"steps": 1, "batch_tokens": 64, "validate_every": 1}
@@ -266,6 +268,30 @@ def test_what_cannot_be_exported_is_refused_with_the_reason(
     with pytest.raises(OptionError, match=r'nowhere, nohow is not installed: pip install "regard\[onnx\]"'):
         export(made("gpt"), "onnx", tmp_path / "out")
     assert not list(tmp_path.iterdir())
+
+
+class Choosy(nn.Module):
+    def forward(self, x_BT: Tensor) -> Tensor:
+        return x_BT if float(x_BT.sum()) > 0 else -x_BT
+
+
+def test_what_torch_cannot_follow_is_said_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = Values(("batch", "length"))
+    graph = Graph("model.onnx", Choosy(), {"x": values}, {"y": values})
+    with pytest.raises(OptionError, match=r"^model.onnx cannot be made of this model; torch says: .*data-dependent.*$"):
+        onnx_export.write_graph(graph, tmp_path / "model.onnx")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_many_weights_stand_beside_their_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx_export, "ONE_FILE", 100)
+    linear = nn.Linear(200, 3)
+    wide, narrow = Values(("batch", 200)), Values(("batch", 3))
+    onnx_export.write_graph(Graph("model.onnx", linear, {"x": wide}, {"y": narrow}), tmp_path / "model.onnx")
+    assert (tmp_path / "model.onnx").stat().st_size < (tmp_path / "model.onnx.data").stat().st_size
+    x_BD = torch.randn(5, 200)
+    theirs_BD = opened(tmp_path, "model.onnx")({"x": x_BD.numpy()})["y"]
+    assert np.allclose(theirs_BD, linear(x_BD).detach().numpy(), atol=1e-5)
 
 
 def test_the_command_says_what_comes_next(
