@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 import regard
 from regard.attention.softmax import ScaledDot
 from regard.cli.main import main
+from regard.interop import onnx_export
 from regard.interop.checking import Check, check
 
 TRAINING = {"steps": 3, "batch_tokens": 256, "learning_rate": 1e-3, "validate_every": 3}
@@ -41,6 +42,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / name for name in TREES}
 
 
+@pytest.fixture(autouse=True)
+def _no_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exporting takes seconds; what is compared then is tested beside the export."""
+    monkeypatch.setattr(onnx_export, "PACKAGES", ("onnx", "nowhere"))
+
+
 def found(run: Path) -> dict[str, Check]:
     return {one.name: one for one in check(regard.load(run))}
 
@@ -48,7 +55,7 @@ def found(run: Path) -> dict[str, Check]:
 @pytest.mark.parametrize("name", TREES)
 def test_a_sound_run_holds(runs: dict[str, Path], name: str) -> None:
     checks = found(runs[name])
-    assert list(checks) == ["weights", "cache", "batch", "reference", "fused", "bfloat16", "huggingface"]
+    assert list(checks) == ["weights", "cache", "batch", "reference", "fused", "bfloat16", "huggingface", "onnx"]
     assert all(one.holds for one in checks.values()), checks
     assert checks["bfloat16"].difference > 0, "something was computed in narrow numbers"
     assert bool(checks["huggingface"].skipped) == (name in ("bahdanau", "recurrent"))
@@ -113,4 +120,6 @@ def test_what_is_printed(runs: dict[str, Path], capsys: pytest.CaptureFixture[st
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("✓  weights")
     assert "at most 1.0e-04), the same tokens" in lines[1]
-    assert "–  huggingface" in lines[-1]
+    assert "–  huggingface" in lines[-2]
+    assert lines[-1].startswith("–  onnx")
+    assert lines[-1].endswith('not done, nowhere is not installed: pip install "regard[onnx]"')

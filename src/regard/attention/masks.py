@@ -101,7 +101,12 @@ CAUSAL = Mask(causal=True)
 
 def padding(lengths_B: Tensor, longest: int) -> Mask:
     """Keys beyond each sentence's length do not exist; no rule where all are equally long."""
-    return EVERYTHING if bool((lengths_B == longest).all()) else Mask(lengths_B=lengths_B)
+    return EVERYTHING if decided((lengths_B == longest).all(), exporting=False) else Mask(lengths_B=lengths_B)
+
+
+def decided(condition: Tensor, *, exporting: bool) -> bool:
+    """What a tensor says; a graph that is exported for any data cannot ask, and takes the answer that is safe."""
+    return exporting if torch.compiler.is_exporting() else bool(condition)
 
 
 def inside_segments(segments_BT: Tensor) -> Mask:

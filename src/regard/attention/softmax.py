@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention import formulas
-from regard.attention.masks import Mask
+from regard.attention.masks import Mask, decided
 from regard.core.config import Part
 
 # Below this many scores a head, three plain products beat the fused kernel on a CPU (its blocks are larger
@@ -59,7 +59,8 @@ class ScaledDot(nn.Module):
         self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
     ) -> Tensor:
         queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
-        if q_BHTK.device.type == "cpu" and queries * keys < PLAIN_BELOW_SCORES:
+        exporting = torch.compiler.is_exporting()  # a graph serves any length, so nothing is chosen by it
+        if exporting or (q_BHTK.device.type == "cpu" and queries * keys < PLAIN_BELOW_SCORES):
             return short_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
         return fused_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
 
@@ -120,7 +121,7 @@ def may_see_nothing(mask: Mask) -> bool:
         mask.window > 0  # a query may stand beyond all keys
         or mask.dense_BHTS is not None
         or mask.query_segments_BT is not None
-        or (mask.lengths_B is not None and bool((mask.lengths_B < 1).any()))
+        or (mask.lengths_B is not None and decided((mask.lengths_B < 1).any(), exporting=True))
     )
 
 

@@ -13,9 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import softmax
-from regard.core.errors import RegardError
+from regard.core.errors import OptionError, RegardError
 from regard.core.files import read_json
 from regard.core.taps import attention_points
+from regard.interop import onnx_export, onnx_running
 from regard.interop.exporting import to_huggingface
 from regard.runs.load import Run
 from regard.training import checkpoints
@@ -61,7 +62,7 @@ def check(run: Run, seed: int = 1) -> list[Check]:
             ("bfloat16", "bfloat16 against float32", probe.narrow, NARROW * spread(plain)),
         ):
             found.append(compared(name, what, plain, other(), tolerance, run))
-    return [*found, check_huggingface(run, probe, plain)]
+    return [*found, check_huggingface(run, probe, plain), check_onnx(run, probe, plain)]
 
 
 def check_weights(run: Run) -> Check:
@@ -208,6 +209,18 @@ def check_huggingface(run: Run, probe: Probe, plain: Tensor) -> Check:
         theirs = getattr(transformers, exported.loader).from_pretrained(Path(folder) / "model").eval()
         with torch.inference_mode():
             return compared(name, what, plain, theirs(**probe.asked_there()).logits, EXACT, run)
+
+
+def check_onnx(run: Run, probe: Probe, plain: Tensor) -> Check:
+    """What onnxruntime makes of our export, the second half of the tokens with the first as their past."""
+    name, what = "onnx", "the exported model in onnxruntime against ours"
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            onnx_export.fill(run, Path(folder))
+        except OptionError as error:
+            return Check(name, what, 0.0, EXACT, skipped=str(error))
+        theirs = onnx_running.logits(Path(folder), probe.tokens_BT, probe.source)
+    return compared(name, what, plain, theirs, EXACT, run)
 
 
 def quietly(transformers: Any) -> None:

@@ -19,6 +19,7 @@ from regard.interop.family import Family
 from regard.interop.files import SINGLE
 from regard.interop.folders import new_folder, refuse_taken
 from regard.interop.importing import CONFIG
+from regard.interop.onnx_export import write_onnx
 from regard.interop.vocabulary import TOKENIZER, answer_ids, closed, symbol_ids, tokenizer_settings
 from regard.interop.weights import weights_out
 from regard.runs.load import Run, load
@@ -103,4 +104,11 @@ def dress(run: Run, family: Family, context: int) -> Dress:
     return Dress(answer_ids(specials), chosen, closed(tokenizer), positions)
 
 
-TARGETS: dict[str, Callable[[Run, Path], Exported]] = {"huggingface": to_huggingface}
+def to_onnx(run: Run, out: Path) -> Exported:
+    """Graphs for onnxruntime, tokenizers, and regard.json, which says how to call them."""
+    files = write_onnx(run, out)
+    count = sum(tensor.numel() for tensor in checkpoints.weights_of(run.model).values())
+    return Exported(str(out), "onnx", ", ".join(files), "onnxruntime.InferenceSession", count)
+
+
+TARGETS: dict[str, Callable[[Run, Path], Exported]] = {"huggingface": to_huggingface, "onnx": to_onnx}
