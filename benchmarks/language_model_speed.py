@@ -3,7 +3,8 @@ the peer in one run, in turns.
 
     python benchmarks/language_model_speed.py [--rounds 3]
 
-Same shape, dropout, optimiser (AdamW, clipped gradients) and precision first, then the best precision of each.
+Same shape, dropout, optimiser (AdamW, clipped gradients) and precision first, then the best way of each: float32,
+compiled, or bfloat16. A way that needs more than ``PATIENCE`` seconds is left out, and said so.
 """
 
 import argparse
@@ -27,10 +28,11 @@ SHAPES: dict[str, dict[str, Any]] = {
         "layers": 6, "width": 384, "heads": 6, "context": 256, "batch": 16, "dropout": 0.2, "steps": 8,
     },
 }  # fmt: skip
-PRECISIONS = ("float32", "bfloat16")
+WAYS = ("float32", "compiled", "bfloat16")
+PATIENCE = 150
 
 
-def ours(shape: dict[str, Any], precision: str) -> dict[str, Any]:
+def ours(shape: dict[str, Any], way: str) -> dict[str, Any]:
     """The loop that trains recipes, on random characters; run in a process of its own by ``--ours``."""
     import random
     import string
@@ -54,7 +56,9 @@ def ours(shape: dict[str, Any], precision: str) -> dict[str, Any]:
                       **{name: shape[name] for name in ("layers", "width", "heads", "dropout")}},
             "task": {"kind": "language-model", "context": shape["context"], "sample": 0},
             "training": {"steps": 10**6, "batch_tokens": shape["batch"] * shape["context"], "learning_rate": 1e-3,
-                         "precision": precision, "optimizer": {"kind": "adamw"}, "schedule": {"kind": "constant"}},
+                         "precision": "bfloat16" if way == "bfloat16" else "float32",
+                         "compile": way == "compiled", "optimizer": {"kind": "adamw"},
+                         "schedule": {"kind": "constant"}},
         }  # fmt: skip
         loop = prepare(Recipe.of(tree), RunFolder(Path(folder) / "run"), machine.Ranks(), [])
         batches = loop.batches()
@@ -67,22 +71,32 @@ def ours(shape: dict[str, Any], precision: str) -> dict[str, Any]:
     return {"tokens_per_second": round(tokens / seconds, 1), "seconds": round(seconds, 3)}
 
 
-def in_a_process(script: Path, *arguments: str) -> dict[str, Any]:
-    done = subprocess.run([sys.executable, script, *arguments], check=True, capture_output=True, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+def in_a_process(script: Path, *arguments: str) -> float:
+    """Tokens per second; 0 where patience ran out."""
+    try:
+        done = subprocess.run(
+            [sys.executable, script, *arguments], check=True, capture_output=True, text=True, timeout=PATIENCE
+        )
+    except subprocess.TimeoutExpired:
+        return 0.0
+    return json.loads(done.stdout.splitlines()[-1])["tokens_per_second"]
 
 
 def measured(name: str, shape: dict[str, Any], rounds: int) -> dict[str, Any]:
-    """Every side and precision in turns; medians of tokens per second."""
+    """Every side and way in turns; medians of tokens per second."""
     asked = [word for key, value in shape.items() for word in (f"--{key}", str(value))]
     peer = HERE / "peers" / "huggingface_language_model.py"
     found: dict[str, list[float]] = {}
     for number in range(rounds):
-        for precision in PRECISIONS:
-            mine = in_a_process(Path(__file__), "--ours", name, "--precision", precision)
-            theirs = in_a_process(peer, *asked, "--vocabulary", str(VOCABULARY), "--precision", precision)
-            found.setdefault(f"regard {precision}", []).append(mine["tokens_per_second"])
-            found.setdefault(f"peer {precision}", []).append(theirs["tokens_per_second"])
+        for way in WAYS:
+            sides = {
+                "regard": lambda way=way: in_a_process(Path(__file__), "--ours", name, "--way", way),
+                "peer": lambda way=way: in_a_process(peer, *asked, "--vocabulary", str(VOCABULARY), "--way", way),
+            }
+            for side, run in sides.items():
+                speeds_so_far = found.setdefault(f"{side} {way}", [])
+                if 0.0 not in speeds_so_far:  # too slow once, too slow always
+                    speeds_so_far.append(run())
         said = ", ".join(f"{side} {own[-1]:,.0f}" for side, own in found.items())
         print(f"{name}, round {number + 1}: {said}", flush=True)
     speeds = {side: statistics.median(own) for side, own in found.items()}
@@ -98,15 +112,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--ours", choices=SHAPES, help=argparse.SUPPRESS)
-    parser.add_argument("--precision", choices=PRECISIONS, default="float32", help=argparse.SUPPRESS)
+    parser.add_argument("--way", choices=WAYS, default="float32", help=argparse.SUPPRESS)
+    parser.add_argument("--shape", choices=SHAPES, help="This one alone, and nothing is written.")
     given = parser.parse_args()
     if given.ours:
-        print(json.dumps(ours(SHAPES[given.ours], given.precision)))
+        print(json.dumps(ours(SHAPES[given.ours], given.way)))
         return
-    shapes = {name: measured(name, shape, given.rounds) for name, shape in SHAPES.items()}
+    chosen = {given.shape: SHAPES[given.shape]} if given.shape else SHAPES
+    shapes = {name: measured(name, shape, given.rounds) for name, shape in chosen.items()}
     for name, result in shapes.items():
         print(f"{name}: {result['ratio_same']:.2f} times (same precision), {result['ratio_best']:.2f} (best of each)")
-    write_result("language_model_speed", {"machine": machine_facts(), "shapes": shapes})
+    if not given.shape:
+        write_result("language_model_speed", {"machine": machine_facts(), "shapes": shapes})
 
 
 if __name__ == "__main__":

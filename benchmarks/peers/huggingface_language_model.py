@@ -12,7 +12,7 @@ if __name__ == "__main__":
     for name in ("layers", "width", "heads", "context", "batch", "vocabulary", "steps"):
         parser.add_argument(f"--{name}", type=int, required=True)
     parser.add_argument("--dropout", type=float, required=True)
-    parser.add_argument("--precision", choices=("float32", "bfloat16"), default="float32")
+    parser.add_argument("--way", choices=("float32", "compiled", "bfloat16"), default="float32")
     given = parser.parse_args()
     torch.manual_seed(1)
     # Dropout where ours has it too: on embeddings and sub-layers, not on attention weights.
@@ -21,14 +21,15 @@ if __name__ == "__main__":
         n_head=given.heads, resid_pdrop=given.dropout, embd_pdrop=given.dropout, attn_pdrop=0.0,
     )  # fmt: skip
     model = GPT2LMHeadModel(config).train()
+    forward = torch.compile(model) if given.way == "compiled" else model
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
     batches = torch.randint(0, given.vocabulary, (given.steps + 5, given.batch, given.context))
     for number, tokens in enumerate(batches):
         if number == 5:
             began = time.perf_counter()
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=given.precision == "bfloat16"):
-            loss = model(tokens, labels=tokens).loss
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=given.way == "bfloat16"):
+            loss = forward(tokens, labels=tokens).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
