@@ -15,7 +15,7 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from regard.core.config import Part
 from regard.core.errors import RecipeError, RunError
 from regard.core.files import write_text
-from regard.core.symbols import OUR_SPECIALS, SPECIAL_SYMBOLS, UNK, Specials
+from regard.core.symbols import AROUND_FOREIGN, OUR_SPECIALS, SPECIAL_SYMBOLS, UNK, Specials
 
 # Threads in this process, but none in its forks, where the library's thread pool would hang or warn.
 if "TOKENIZERS_PARALLELISM" not in os.environ:
@@ -111,7 +111,7 @@ class Tokenizer:
         if self._bytes and all(sign in self._bytes for sign in token):
             spelled = bytes(self._bytes[sign] for sign in token)
             token = spelled.decode("utf-8", errors="backslashreplace")
-        return token.replace(" ", "▁")
+        return token.replace(" ", "▁").strip("".join(AROUND_FOREIGN))
 
     def save(self, path: Path) -> None:
         write_text(path, self.raw.to_str(pretty=True))
