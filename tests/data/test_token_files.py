@@ -46,6 +46,7 @@ def test_blocks_give_the_pieces_of_the_whole(
     tokenizer: Tokenizer, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(texts, "BLOCK", 32)
+    monkeypatch.setattr(token_files, "BATCH", 70)
     made = [id for ids, _, _ in encoded([HeldText("text", text)], tokenizer) for id in ids]
     assert made == [EOS, *tokenizer.encode(text), *([EOS] if text else [])]
 
@@ -60,6 +61,19 @@ def test_documents_are_parted_and_counted() -> None:
     encode = TOKENIZERS[2].encode
     assert tokens == [EOS, *encode("the cat"), EOS, *encode("sat"), *encode(" on"), EOS]
     assert (made.characters, made.documents, made.tokens) == (13, 2, len(tokens))
+
+
+def test_no_batch_is_much_larger_than_it_should_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a corpus larger than memory can be tokenised, whether its lines or its files are documents."""
+    monkeypatch.setattr(texts, "BLOCK", 64)
+    monkeypatch.setattr(token_files, "BATCH", 300)
+    own = [HeldText(str(number), PROSE * 7) for number in range(5)]
+    for lines in (False, True):
+        sizes = [characters for _, characters, _ in encoded(own, TOKENIZERS[0], lines=lines)][1:]
+        assert len(sizes) > 5
+        assert all(300 <= size < 300 + 2 * 64 + len(PROSE) for size in sizes[:-1])
+        counted = sum(len(line) + 1 for line in (PROSE * 7).split("\n") if line.strip()) if lines else len(PROSE * 7)
+        assert sum(sizes) == 5 * counted
 
 
 def test_lines_as_documents() -> None:

@@ -271,17 +271,6 @@ def test_a_setting_that_is_not_computed(copy: Path, changes: dict[str, Any], wor
     assert refused(change_config(copy, **changes)) == f"FOLDER/config.json cannot be followed: {words}"
 
 
-def test_sentence_pieces_alone_are_refused_with_the_remedy(copy: Path) -> None:
-    (copy / "tokenizer.json").unlink()
-    for name in ("source.spm", "target.spm", "vocab.json"):
-        (copy / name).write_bytes(b"{}")
-    assert refused(copy) == (
-        "FOLDER holds no tokenizer.json, and its source.spm and target.spm are not read; put a tokenizer.json beside "
-        "them, made with the tokenizers library: the pieces of source.spm (a Unigram model) under the ids of "
-        "vocab.json, each text closed with </s>"
-    )
-
-
 def test_symbols_that_are_needed(copy: Path) -> None:
     raw = library.Tokenizer(models.WordLevel({"</s>": 0, "a": 1}, unk_token="a"))
     raw.save(str(copy / "tokenizer.json"))

@@ -305,7 +305,9 @@ def test_a_folder_without_a_tokenizer(copy: Copy) -> None:
     folder = copy("gpt2")
     (folder / "tokenizer.json").unlink()
     assert refused(folder) == (
-        "FOLDER holds no tokenizer.json, nor vocab.json with merges.txt; to make one of what is there: "
+        "FOLDER holds no tokenizer in a form that is known (tokenizer.json; or vocab.json with merges.txt; or "
+        "source.spm, target.spm and vocab.json; or tokenizer.model); there are config.json, generation_config.json, "
+        "model.safetensors, tokenizer_config.json. To make one of what is there: "
         "transformers.AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"
     )
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 PAD, SOS, EOS, UNK = 0, 1, 2, 3
 SPECIAL_SYMBOLS = ("<pad>", "<sos>", "<eos>", "<unk>")
+AROUND_FOREIGN = ("\ufdd0", "\ufdd1")
+"""Marks around a piece that has an id, but comes from no text of this side; Unicode keeps both out of all texts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,12 +103,23 @@ def cut_blocks(pieces: Iterator[str]) -> Iterator[str]:
     held = ""
     for piece in pieces:
         held += piece
-        cuts = [found.start() for found in CUT.finditer(held, max(0, len(held) - BLOCK // 4))]
-        if cuts:
-            yield held[: cuts[-1]]
-            held = held[cuts[-1] :]
+        cut = last_cut(held)
+        if cut:
+            yield held[:cut]
+            held = held[cut:]
     if held:
         yield held
+
+
+def last_cut(text: str) -> int:
+    """The last place in a block's last quarter where it may be parted, looked for from its end; 0: there is none."""
+    floor, window = max(0, len(text) - BLOCK // 4), 256
+    while True:
+        start = max(floor, len(text) - window)
+        cut = max((found.start() for found in CUT.finditer(text, start)), default=0)
+        if cut or start == floor:
+            return cut
+        window *= 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,8 @@ from regard.data.texts import Text
 from regard.data.tokenizers import Tokenizer
 
 FORMAT = 1
-BATCH = 64
-"""Blocks that are tokenised together, on all cores."""
+BATCH = 1 << 21
+"""Characters that are tokenised together, on all cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +75,31 @@ def token_file(texts: Sequence[Text], tokenizer: Tokenizer, *, lines: bool = Fal
 
 def encoded(
     texts: Sequence[Text], tokenizer: Tokenizer, *, lines: bool = False
-) -> Iterator[tuple[list[int], int, int]]:
+) -> Iterator[tuple[np.ndarray, int, int]]:
     """Tokens with the characters that they stand for and the documents that end with them, batch by batch."""
-    end = tokenizer.specials.eos
-    if end < 0:
+    if tokenizer.specials.eos < 0:
         raise DataError("the tokenizer has no symbol that closes a document; running text needs one: tokenizer.eos")
-    yield [end], 0, 0
+    end = np.array([tokenizer.specials.eos], np.uint32)
+    yield end, 0, 0
     pieces = (piece for text in texts for piece in (line_pieces(text) if lines else block_pieces(text, tokenizer)))
-    while batch := list(itertools.islice(pieces, BATCH)):
-        tokens: list[int] = []
-        for own, piece in zip(tokenizer.encode_batch([piece.text for piece in batch]), batch, strict=True):
-            tokens += [*own, end] if piece.ends else own
-        yield tokens, sum(piece.characters for piece in batch), sum(piece.ends for piece in batch)
+    for batch in batches(pieces):
+        made = zip(tokenizer.encode_arrays([piece.text for piece in batch]), batch, strict=True)
+        parts = [part for own, piece in made for part in ((own, end) if piece.ends else (own,))]
+        yield np.concatenate(parts), sum(piece.characters for piece in batch), sum(piece.ends for piece in batch)
+
+
+def batches(pieces: Iterator[Piece]) -> Iterator[list[Piece]]:
+    """Pieces together as long as they have fewer than ``BATCH`` characters; no batch is empty."""
+    held: list[Piece] = []
+    characters = 0
+    for piece in pieces:
+        held.append(piece)
+        characters += piece.characters
+        if characters >= BATCH:
+            yield held
+            held, characters = [], 0
+    if held:
+        yield held
 
 
 class Piece(NamedTuple):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import tokenizers as library
 from pydantic import Field
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -15,7 +17,8 @@ from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, tra
 from regard.core.config import Part
 from regard.core.errors import RecipeError, RunError
 from regard.core.files import write_text
-from regard.core.symbols import OUR_SPECIALS, SPECIAL_SYMBOLS, UNK, Specials
+from regard.core.symbols import AROUND_FOREIGN, OUR_SPECIALS, SPECIAL_SYMBOLS, UNK, Specials
+from regard.data.sign_tables import EVERY_SIGN, SignTable, byte_of_sign, sign_table
 
 # Threads in this process, but none in its forks, where the library's thread pool would hang or warn.
 if "TOKENIZERS_PARALLELISM" not in os.environ:
@@ -65,15 +68,15 @@ class Tokenizer:
         # Not part of the library's file, so it is set here for a trained and for a loaded tokenizer alike.
         raw.encode_special_tokens = True
         decoder = json.dumps(json.loads(raw.to_str())["decoder"])
-        self._bytes = _byte_of_sign() if "ByteLevel" in decoder else {}
+        self._bytes = byte_of_sign() if "ByteLevel" in decoder else {}
 
-    @property
+    @cached_property
     def prepends_space(self) -> bool:
         """Whether a text is read with one more space before it."""
         normalizer = self.raw.normalizer
         return normalizer is not None and normalizer.normalize_str("a") == " a"
 
-    @property
+    @cached_property
     def joins_blocks(self) -> bool:
         """Whether a text cut before a single space gives the same pieces as the whole: true of those made here."""
         kinds = json.dumps(json.loads(self.raw.to_str())["pre_tokenizer"])
@@ -89,6 +92,16 @@ class Tokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         return [made.ids for made in self.raw.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+    def encode_arrays(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """The same ids, for many and long texts."""
+        if self._table is not None:
+            return [self._table.encode(text) for text in texts]
+        return [np.array(ids, np.uint32) for ids in self.encode_batch(texts)]
+
+    @cached_property
+    def _table(self) -> SignTable | None:
+        return sign_table(self.raw)
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text; <pad>, <sos> and <eos> are left out, <unk> is shown."""
@@ -111,7 +124,7 @@ class Tokenizer:
         if self._bytes and all(sign in self._bytes for sign in token):
             spelled = bytes(self._bytes[sign] for sign in token)
             token = spelled.decode("utf-8", errors="backslashreplace")
-        return token.replace(" ", "▁")
+        return token.replace(" ", "▁").strip("".join(AROUND_FOREIGN))
 
     def save(self, path: Path) -> None:
         write_text(path, self.raw.to_str(pretty=True))
@@ -178,7 +191,7 @@ class ByteTokenizer(TokenizerPart):
     kind: str = "byte"
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
-        signs = sorted(_byte_of_sign(), key=_byte_of_sign().__getitem__)
+        signs = sorted(byte_of_sign(), key=byte_of_sign().__getitem__)
         raw = library.Tokenizer(models.BPE(vocab=_vocabulary(signs), merges=[]))
         raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
         raw.decoder = decoders.ByteLevel()
@@ -256,7 +269,7 @@ class CharacterTokenizer(TokenizerPart):
     def train(self, texts: Iterable[str]) -> Tokenizer:
         raw = library.Tokenizer(models.WordLevel(unk_token=SPECIAL_SYMBOLS[UNK]))
         raw.normalizer = _normalizer(self.lower)
-        raw.pre_tokenizer = pre_tokenizers.Split(Regex(r"[\s\S]"), behavior="isolated")
+        raw.pre_tokenizer = pre_tokenizers.Split(Regex(EVERY_SIGN), behavior="isolated")
         raw.decoder = decoders.Fuse()
         return _count(raw, texts, self.vocabulary, self.minimum_frequency)
 
@@ -302,11 +315,3 @@ def _finish(raw: library.Tokenizer) -> Tokenizer:
     finished.decoder = raw.decoder
     finished.add_special_tokens(list(SPECIAL_SYMBOLS[:UNK]))
     return Tokenizer(finished)
-
-
-def _byte_of_sign() -> dict[str, int]:
-    """The printable sign by which byte-level vocabularies write each byte, as fixed by GPT-2."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    signs = [*map(chr, printable), *(chr(256 + rank) for rank in range(len(others)))]
-    return dict(zip(signs, printable + others))

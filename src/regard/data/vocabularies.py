@@ -17,17 +17,26 @@ JOINT, SOURCE, TARGET = "tokenizer.json", "source.tokenizer.json", "target.token
 
 @dataclass(frozen=True, slots=True)
 class Vocabularies:
-    """How source and target texts become numbers; joint where both are the same object."""
+    """How source and target texts become numbers; joint where both are the same object.
+
+    ``same_ids``: texts are taken apart in two ways, but a number means the same piece on both sides.
+    """
 
     source: Tokenizer
     target: Tokenizer
+    same_ids: bool = False
 
     @property
     def joint(self) -> bool:
         return self.source is self.target
 
+    @property
+    def shared(self) -> bool:
+        """Whether both sides may have one embedding."""
+        return self.joint or self.same_ids
+
     def sizes(self) -> Sizes:
-        return Sizes(self.source.size, self.target.size, shared=self.joint)
+        return Sizes(self.source.size, self.target.size, shared=self.shared)
 
     @classmethod
     def train(cls, config: TokenizerPart, corpus: Corpus | TextCorpus) -> Vocabularies:
@@ -50,10 +59,12 @@ class Vocabularies:
 
     @classmethod
     def load(cls, folder: Path, specials: Specials | None = None) -> Vocabularies:
+        """With ``specials`` they were imported: others have one list of ids, even where they have two tokenizers."""
         if (folder / JOINT).is_file() or not (folder / SOURCE).is_file():
             both = Tokenizer.load(folder / JOINT, specials)
             return cls(both, both)
-        return cls(Tokenizer.load(folder / SOURCE, specials), Tokenizer.load(folder / TARGET, specials))
+        source, target = (Tokenizer.load(folder / name, specials) for name in (SOURCE, TARGET))
+        return cls(source, target, same_ids=specials is not None)
 
 
 def known_place(config: TokenizerPart, corpus: TextCorpus) -> Path:

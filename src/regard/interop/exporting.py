@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 from regard.core.config import nearest
 from regard.core.errors import OptionError
 from regard.core.files import write_json, write_text
+from regard.data.vocabularies import TARGET
 from regard.interop import generation
 from regard.interop.families import family_of_model
 from regard.interop.family import Family
@@ -53,7 +54,7 @@ def to_huggingface(run: Run, out: Path) -> Exported:
     context = text_context(run) if family.task == "language-model" else 0
     if "context" in table:
         table["context"] = context  # they must know one
-    tokenizer = run.vocabularies.target
+    tokenizer = run.vocabularies.source
     config = {**family.config(table, where, vocabulary_problems(run)), "vocab_size": tokenizer.size}
     dressed = dress(run, family, context)
     learned = checkpoints.weights_of(run.model)
@@ -61,6 +62,8 @@ def to_huggingface(run: Run, out: Path) -> Exported:
         write_json(part / CONFIG, {**config, **dressed.symbols})
         write_json(part / generation.FILE, {**dressed.symbols, **dressed.generation})
         write_text(part / TOKENIZER, dressed.pieces.to_str(pretty=True))
+        if not run.vocabularies.joint:
+            write_text(part / TARGET, closed(run.vocabularies.target).to_str(pretty=True))
         own = run.recipe.tokenizer.kind != "imported"
         for name, content in tokenizer_settings(tokenizer, dressed.longest, own=own).items():
             write_json(part / name, content)
@@ -70,7 +73,7 @@ def to_huggingface(run: Run, out: Path) -> Exported:
 
 
 def vocabulary_problems(run: Run) -> list[str]:
-    if run.vocabularies.joint:
+    if run.vocabularies.shared:
         return []
     return ["tokenizer.joint = false; they have one tokenizer for both sides only"]
 
@@ -92,7 +95,7 @@ class Dress:
 
 
 def dress(run: Run, family: Family, context: int) -> Dress:
-    tokenizer, strategy = run.vocabularies.target, run.recipe.decoding
+    tokenizer, strategy = run.vocabularies.source, run.recipe.decoding
     specials = tokenizer.specials
     if family.task == "language-model":
         return Dress(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, context)

@@ -24,7 +24,7 @@ from regard.interop.family import Family
 from regard.interop.files import open_weights
 from regard.interop.folders import new_folder, refuse_taken
 from regard.interop.generation import decoding_table
-from regard.interop.vocabulary import check_answering, read_tokenizer, special_ids
+from regard.interop.vocabulary import Sides, check_answering, read_tokenizers, special_ids
 from regard.interop.weights import BY_SYMBOL, weights_in
 from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe
@@ -64,11 +64,12 @@ def import_folder(
     table = family.table(config, where, ignored)
     config = {**family.vocabulary, **config}
     notes: list[str] = []
-    raw = read_tokenizer(source, config)
+    sides = read_tokenizers(source, config, notes)
+    raw = sides.source
     symbols = check_sizes(raw, config["vocab_size"], source, notes)
     specials = symbols_of(family, source, raw, config, notes)
     table, stored = family.settle(table, open_weights(source, convert=convert), str(source))
-    recipe = recipe_of(source, family, table, specials)
+    recipe = recipe_of(source, family, table, specials, joint=sides.source is sides.target)
     model: Any = recipe.model
     note_penalty(recipe.decoding, notes)
     weights = weights_in(family, model, stored, symbols, str(source))
@@ -84,7 +85,7 @@ def import_folder(
         notes=tuple(notes),
     )
     with new_folder(target) as part:
-        write_run(RunFolder(part), recipe, Tokenizer(raw, specials), weights, imported)
+        write_run(RunFolder(part), recipe, vocabularies_of(sides, specials), weights, imported)
     return imported
 
 
@@ -135,7 +136,13 @@ def longest_of(table: dict[str, Any]) -> Any:
     return table.get("context") or table["position"].get("longest")
 
 
-def recipe_of(folder: Path, family: Family, table: dict[str, Any], specials: Specials) -> Recipe:
+def vocabularies_of(sides: Sides, specials: Specials) -> Vocabularies:
+    source = Tokenizer(sides.source, specials)
+    target = source if sides.target is sides.source else Tokenizer(sides.target, specials)
+    return Vocabularies(source, target, same_ids=True)
+
+
+def recipe_of(folder: Path, family: Family, table: dict[str, Any], specials: Specials, *, joint: bool) -> Recipe:
     """A complete recipe; its data are still to be named."""
     name = folder.resolve().name
     data = {"language-model": "text", "translation": "pairs"}[family.task]
@@ -143,7 +150,7 @@ def recipe_of(folder: Path, family: Family, table: dict[str, Any], specials: Spe
         "name": name,
         "description": f"{family.architecture} from {name}",
         "data": {"kind": data},
-        "tokenizer": {"kind": "imported", **asdict(specials)},
+        "tokenizer": {"kind": "imported", "joint": joint, **asdict(specials)},
         "model": table,
         "task": {"kind": family.task} | ({"context": longest_of(table)} if data == "text" else {}),
         "decoding": decoding_table(folder),
@@ -158,13 +165,13 @@ def note_penalty(strategy: Any, notes: list[str]) -> None:
 
 
 def write_run(
-    folder: RunFolder, recipe: Recipe, tokenizer: Tokenizer, weights: dict[str, Tensor], imported: Imported
+    folder: RunFolder, recipe: Recipe, vocabularies: Vocabularies, weights: dict[str, Tensor], imported: Imported
 ) -> None:
     ledger = Ledger()
     ledger.notes += imported.notes
     ledger.save(folder.ledger)
     folder.checkpoints.mkdir()
-    Vocabularies(tokenizer, tokenizer).save(folder.path)
+    vocabularies.save(folder.path)
     write_json(folder.environment, machine.environment(torch.device("cpu")))
     untrained = Trained(
         run=imported.run,

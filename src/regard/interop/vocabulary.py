@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tokenizers as library
 from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors
@@ -13,6 +14,8 @@ from regard.core.errors import RunError, enumerate_problems
 from regard.core.files import read_json
 from regard.core.symbols import Specials
 from regard.data.tokenizers import Tokenizer
+from regard.data.vocabularies import TARGET
+from regard.interop import spm_folders as spm
 
 NAMED = {"pad": "pad_token", "sos": "bos_token", "eos": "eos_token", "unk": "unk_token"}
 """Our names of the special symbols and theirs."""
@@ -22,33 +25,45 @@ TOKENIZER, CONFIG, SPECIAL_TOKENS, ADDED = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 )  # fmt: skip
 VOCABULARY, MERGES = "vocab.json", "merges.txt"
-SENTENCE_PIECES = ("source.spm", "target.spm")
+KNOWN = (
+    TOKENIZER, f"{VOCABULARY} with {MERGES}", f"{spm.SOURCE}, {spm.TARGET} and {spm.LIST}", spm.SINGLE,
+)  # fmt: skip
 
 
-def read_tokenizer(folder: Path, config: Mapping[str, Any]) -> library.Tokenizer:
-    """tokenizer.json, or a byte-level BPE from the two files of GPT-2; never cutting or padding a text."""
+class Sides(NamedTuple):
+    """How sources and targets are taken apart; the same object where there is one for both. Their ids are the same."""
+
+    source: library.Tokenizer
+    target: library.Tokenizer
+
+
+def read_tokenizers(folder: Path, config: Mapping[str, Any], notes: list[str]) -> Sides:
+    """What the folder holds, in one of the forms that are known; never cutting or padding a text."""
     if (folder / TOKENIZER).is_file():
-        raw = _parsed(folder / TOKENIZER)
+        source = _parsed(folder / TOKENIZER)
+        sides = Sides(source, _parsed(folder / TARGET) if (folder / TARGET).is_file() else source)
     elif (folder / VOCABULARY).is_file() and (folder / MERGES).is_file():
         raw = byte_level(folder / VOCABULARY, folder / MERGES)
         listed = [raw.id_to_token(id) for theirs in NAMED.values() for id in _listed(config, theirs)]
         raw.add_special_tokens([*dict.fromkeys(token for token in (*_names(folder).values(), *listed) if token)])
-    elif any((folder / name).is_file() for name in SENTENCE_PIECES):
-        raise RunError(
-            f"{folder} holds no {TOKENIZER}, and its {' and '.join(SENTENCE_PIECES)} are not read; put a {TOKENIZER} "
-            f"beside them, made with the tokenizers library: the pieces of {SENTENCE_PIECES[0]} (a Unigram model) "
-            f"under the ids of {VOCABULARY}, each text closed with </s>"
-        )
+        sides = Sides(raw, raw)
+    elif any((folder / name).is_file() for name in (spm.SOURCE, spm.TARGET)):
+        sides = Sides(*spm.marian_pieces(folder, _names(folder), _settings(folder), notes))
+    elif (folder / spm.SINGLE).is_file():
+        raw = spm.single_pieces(folder / spm.SINGLE, _names(folder), _settings(folder))
+        sides = Sides(raw, raw)
     else:
+        here = ", ".join(sorted(file.name for file in folder.iterdir()))
         raise RunError(
-            f"{folder} holds no {TOKENIZER}, nor {VOCABULARY} with {MERGES}; to make one of what is there: "
-            "transformers.AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"
+            f"{folder} holds no tokenizer in a form that is known ({'; or '.join(KNOWN)}); there are {here}. To make "
+            "one of what is there: transformers.AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"
         )
-    raw.no_truncation()
-    raw.no_padding()
-    _add_later_ones(raw, folder)
-    _refuse_gaps(raw, folder)
-    return raw
+    for raw in dict.fromkeys(sides):
+        raw.no_truncation()
+        raw.no_padding()
+        _add_later_ones(raw, folder)
+        _refuse_gaps(raw, folder)
+    return sides
 
 
 def _parsed(path: Path) -> library.Tokenizer:
@@ -129,6 +144,8 @@ def special_ids(folder: Path, raw: library.Tokenizer, config: Mapping[str, Any],
     for ours, theirs in NAMED.items():
         token = _names(folder).get(ours)
         by_name = raw.token_to_id(token) if token is not None else None
+        if token is None and ours == "unk":
+            by_name = _unknown(raw)
         listed = _listed(config, theirs)
         inside = [id for id in listed if 0 <= id < pieces]
         if len(inside) < len(listed):
@@ -139,6 +156,12 @@ def special_ids(folder: Path, raw: library.Tokenizer, config: Mapping[str, Any],
             notes.append(f"{theirs}_id = {_said(listed)} are several; the run uses {chosen} ({token})")
         ids[ours] = chosen
     return Specials(**ids, opening=opening_symbol(raw))
+
+
+def _unknown(raw: library.Tokenizer) -> int | None:
+    """What the model itself gives for a piece that it does not know."""
+    model = json.loads(raw.to_str())["model"]
+    return model["unk_id"] if "unk_id" in model else raw.token_to_id(model.get("unk_token") or "")
 
 
 def opening_symbol(raw: library.Tokenizer) -> int:
