@@ -13,6 +13,7 @@ from regard.core.errors import RunError, enumerate_problems
 from regard.core.files import read_json
 from regard.core.symbols import Specials
 from regard.data.tokenizers import Tokenizer
+from regard.interop.enclosing import word_pieces
 
 NAMED = {"pad": "pad_token", "sos": "bos_token", "eos": "eos_token", "unk": "unk_token"}
 """Our names of the special symbols and theirs."""
@@ -22,17 +23,21 @@ TOKENIZER, CONFIG, SPECIAL_TOKENS, ADDED = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 )  # fmt: skip
 VOCABULARY, MERGES = "vocab.json", "merges.txt"
+WORD_PIECES = "vocab.txt"
 SENTENCE_PIECES = ("source.spm", "target.spm")
 
 
 def read_tokenizer(folder: Path, config: Mapping[str, Any]) -> library.Tokenizer:
-    """tokenizer.json, or a byte-level BPE from the two files of GPT-2; never cutting or padding a text."""
+    """tokenizer.json, or GPT-2's byte-level BPE from two files, or BERT's pieces; never cutting or padding a text."""
     if (folder / TOKENIZER).is_file():
         raw = _parsed(folder / TOKENIZER)
     elif (folder / VOCABULARY).is_file() and (folder / MERGES).is_file():
         raw = byte_level(folder / VOCABULARY, folder / MERGES)
         listed = [raw.id_to_token(id) for theirs in NAMED.values() for id in _listed(config, theirs)]
-        raw.add_special_tokens([*dict.fromkeys(token for token in (*_names(folder).values(), *listed) if token)])
+        spelled = (*symbol_names(folder).values(), *listed)
+        raw.add_special_tokens([*dict.fromkeys(token for token in spelled if token)])
+    elif (folder / WORD_PIECES).is_file():
+        raw = word_pieces(folder / WORD_PIECES, _settings(folder))
     elif any((folder / name).is_file() for name in SENTENCE_PIECES):
         raise RunError(
             f"{folder} holds no {TOKENIZER}, and its {' and '.join(SENTENCE_PIECES)} are not read; put a {TOKENIZER} "
@@ -41,8 +46,8 @@ def read_tokenizer(folder: Path, config: Mapping[str, Any]) -> library.Tokenizer
         )
     else:
         raise RunError(
-            f"{folder} holds no {TOKENIZER}, nor {VOCABULARY} with {MERGES}; to make one of what is there: "
-            "transformers.AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"
+            f"{folder} holds no {TOKENIZER}, nor {VOCABULARY} with {MERGES}, nor {WORD_PIECES}; to make one of what "
+            "is there: transformers.AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"
         )
     raw.no_truncation()
     raw.no_padding()
@@ -114,11 +119,11 @@ def _settings(folder: Path) -> dict[str, Any]:
     return read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
 
 
-def _names(folder: Path) -> dict[str, str]:
+def symbol_names(folder: Path, named: Mapping[str, str] = NAMED) -> dict[str, str]:
     """The special symbols as the tokenizer's files spell them, by our names."""
     given = dict(read_json(folder / SPECIAL_TOKENS)) if (folder / SPECIAL_TOKENS).is_file() else {}
     given |= {name: token for name, token in _settings(folder).items() if token is not None}
-    found = {ours: given.get(theirs) for ours, theirs in NAMED.items()}
+    found = {ours: given.get(theirs) for ours, theirs in named.items()}
     spelled = {ours: token["content"] if isinstance(token, dict) else token for ours, token in found.items()}
     return {ours: token for ours, token in spelled.items() if isinstance(token, str)}
 
@@ -127,7 +132,7 @@ def special_ids(folder: Path, raw: library.Tokenizer, config: Mapping[str, Any],
     """Where the special symbols stand: as config.json says, which rules generation, else as the tokenizer says."""
     ids, pieces = {}, raw.get_vocab_size()
     for ours, theirs in NAMED.items():
-        token = _names(folder).get(ours)
+        token = symbol_names(folder).get(ours)
         by_name = raw.token_to_id(token) if token is not None else None
         listed = _listed(config, theirs)
         inside = [id for id in listed if 0 <= id < pieces]
