@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import tokenizers as library
@@ -16,6 +17,8 @@ from regard.data.tokenizers import Tokenizer, TokenizerPart
 MASK = 4
 SYMBOLS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")
 """BERT's names of the symbols, in the order of ours."""
+SIGNS = 1000
+"""Different signs that pieces are made of; words with rarer ones are unknown."""
 GOES_ON = "##"
 """Begins a piece that goes on with the word before it."""
 
@@ -35,20 +38,46 @@ class WordPieceTokenizer(TokenizerPart):
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         learning = bert_rules(models.WordPiece(unk_token=SYMBOLS[UNK]), lower=self.lower)
+        words = counted_words(learning, texts)
+        # The library numbers what goes on with a word in the order of a hash table; named first, it has the same number
+        # every time, and so have all pieces that are made of it.
+        within = sorted({GOES_ON + sign for word in words for sign in word[1:]})
         trainer = trainers.WordPieceTrainer(
             vocab_size=self.vocabulary,
             min_frequency=self.minimum_frequency,
-            special_tokens=list(SYMBOLS),
+            special_tokens=[*SYMBOLS, *within],
             continuing_subword_prefix=GOES_ON,
             show_progress=False,
         )
-        learning.train_from_iterator(texts, trainer)
+        learning.train_from_iterator(repeated(words), trainer)
         raw = bert_rules(learning.model, lower=self.lower)
         # [UNK] is an ordinary entry: as a special token it would vanish on decoding.
         raw.add_special_tokens([symbol for symbol in SYMBOLS if symbol != SYMBOLS[UNK]])
         raw.post_processor = enclosing(SYMBOLS[SOS], SOS, SYMBOLS[EOS], EOS)
         assert raw.token_to_id(SYMBOLS[PAD]) == PAD
         return Tokenizer(raw, self.specials())
+
+
+def counted_words(raw: library.Tokenizer, texts: Iterable[str]) -> Counter[str]:
+    """How often each word stands in the texts; those with the rarest signs, beyond ``SIGNS``, are left out."""
+    words: Counter[str] = Counter()
+    for text in texts:
+        normal = raw.normalizer.normalize_str(text)  # type: ignore[union-attr]
+        words.update(word for word, _ in raw.pre_tokenizer.pre_tokenize_str(normal))  # type: ignore[union-attr]
+    signs: Counter[str] = Counter()
+    for word, count in words.items():
+        for sign in word:
+            signs[sign] += count
+    kept = set(sorted(signs, key=lambda sign: (-signs[sign], sign))[:SIGNS])
+    return Counter({word: words[word] for word in sorted(words) if kept.issuperset(word)})
+
+
+def repeated(words: Counter[str]) -> Iterator[str]:
+    """Texts in which each word stands as often as it was counted."""
+    for word, count in words.items():
+        while count > 0:
+            yield " ".join([word] * min(count, 1000))
+            count -= 1000
 
 
 def bert_rules(
