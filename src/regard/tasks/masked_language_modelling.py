@@ -107,9 +107,9 @@ class MaskedLanguageModelling:
     @cached_property
     def masking(self) -> Masking:
         config, specials = self.config, self.tokenizer.specials
-        ordinary = np.setdiff1d(np.arange(self.tokenizer.size), specials.known())
-        goes_on = going_on(self.tokenizer) if config.words == "whole" else None
-        return Masking(config.share, config.masked, config.random, specials.mask, ordinary, goes_on)
+        ordinary_W = np.isin(np.arange(self.tokenizer.size), specials.known(), invert=True)
+        goes_on_W = going_on(self.tokenizer) if config.words == "whole" else None
+        return Masking(config.share, config.masked, config.random, specials.mask, ordinary_W, goes_on_W)
 
     def file(self, split: str) -> TokenFile:
         """The split's tokens, made on first use."""
@@ -230,7 +230,7 @@ class MaskedLanguageModelling:
             tokens = examples.plain(place)
             position = int(pick - ends_N[place]) + len(tokens) - 1  # counted from the closing symbol
             answer = tokens[position]
-            if np.isin(answer, self.masking.ordinary):
+            if self.masking.ordinary_W[answer]:
                 shown = tokens.copy()
                 shown[position] = self.masking.mask
                 found.append(Hidden(shown, np.array([position]), np.array([answer])))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,17 +27,22 @@ class Hidden(NamedTuple):
 class Masking:
     """How much is hidden, and behind what (Devlin et al. 2019, section 3.1).
 
-    Of the ``share`` that is chosen, the part ``masked`` becomes the mask, the part ``random`` another of the
-    ``ordinary`` symbols, the rest is left. ``goes_on`` says of every symbol whether it belongs to the word before it;
-    where it is given, whole words are chosen.
+    Of the ``share`` that is chosen, the part ``masked`` becomes the mask, the part ``random`` any ordinary symbol, the
+    rest is left. ``ordinary_W`` says of every symbol whether it is no special one; ``goes_on_W`` whether it belongs to
+    the word before it: where that is given, whole words are chosen.
     """
 
     share: float
     masked: float
     random: float
     mask: int
-    ordinary: Ids
-    goes_on: Ids | None = None
+    ordinary_W: Ids
+    goes_on_W: Ids | None = None
+
+    @cached_property
+    def others(self) -> Ids:
+        """The ordinary symbols."""
+        return np.flatnonzero(self.ordinary_W)
 
     def quota(self, lengths_N: Ids) -> Ids:
         """How many of so many tokens are chosen; of whole words at most so many, but at least one word."""
@@ -44,26 +50,36 @@ class Masking:
 
     def choose(self, tokens: Ids, generator: np.random.Generator) -> Ids:
         """Positions in order; special symbols are never asked for."""
-        may = np.isin(tokens, self.ordinary)
+        places = np.flatnonzero(self.ordinary_W[tokens])
         count = int(self.quota(np.array(len(tokens))))
-        if self.goes_on is None:
-            return np.sort(generator.permutation(np.flatnonzero(may))[:count])
-        word_of = np.cumsum(~self.goes_on[tokens])
-        taken: list[Ids] = []
-        for word in generator.permutation(np.unique(word_of[may])):
-            own = np.flatnonzero(may & (word_of == word))
-            if not taken or sum(map(len, taken)) + len(own) <= count:
-                taken.append(own)
-        return np.sort(np.concatenate(taken)) if taken else np.zeros(0, np.int64)
+        if self.goes_on_W is None:
+            return np.sort(generator.permutation(places)[:count])
+        _, word_of, sizes = np.unique(
+            np.cumsum(~self.goes_on_W[tokens])[places], return_inverse=True, return_counts=True
+        )
+        return places[np.isin(word_of, some(sizes, count, generator))]
 
     def hide(self, tokens: Ids, generator: np.random.Generator) -> Hidden:
         chosen = self.choose(tokens, generator)
         answers, shown = tokens[chosen], tokens.copy()
         draws = generator.random(len(chosen))
-        others = generator.choice(self.ordinary, len(chosen))
+        others = self.others[generator.integers(len(self.others), size=len(chosen))]
         instead = np.where(draws < self.masked + self.random, others, answers)
         shown[chosen] = np.where(draws < self.masked, self.mask, instead)
         return Hidden(shown, chosen, answers)
+
+
+def some(sizes: Ids, count: int, generator: np.random.Generator) -> list[int]:
+    """Words in random order while they fit into ``count`` tokens; the first one in any case."""
+    taken: list[int] = []
+    left = count
+    for word in generator.permutation(len(sizes)).tolist():
+        if not taken or sizes[word] <= left:
+            taken.append(word)
+            left -= int(sizes[word])
+        if left <= 0:
+            break
+    return taken
 
 
 class Stretches(Sequence[Hidden]):
@@ -109,7 +125,7 @@ def joined_spans(tokens: Ids, room: int, first: int = 0) -> Ids:
 
 def document_spans(tokens: Ids, closing: int, room: int) -> Ids:
     """spans_N2 of single documents, without what closes them; longer ones in several pieces."""
-    ends = np.flatnonzero(np.append(tokens, closing) == closing)
+    ends = np.append(np.flatnonzero(tokens == closing), len(tokens))
     starts, stops = ends[:-1] + 1, ends[1:]
     pieces = -(-(stops - starts) // room)
     number_N = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
