@@ -25,7 +25,9 @@ def family_of_config(config: Mapping[str, Any], where: str) -> Family:
         known = {family.architecture, *family.also} & {*names} if names else model_type == family.model_type
         if known and model_type in (None, family.model_type):
             return family
-    listed = ", ".join(f"{family.architecture} (model_type {family.model_type!r})" for family in FAMILIES)
+    listed = ", ".join(
+        f"{', '.join((family.architecture, *family.also))} (model_type {family.model_type!r})" for family in FAMILIES
+    )
     found = f"architectures = {names}, model_type = {model_type!r}"
     raise RunError(f"{where}: {found} is not known here; known are {listed}")
 
