@@ -11,14 +11,21 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import regard
+from regard.attention.masks import EVERYTHING
 from regard.attention.softmax import ScaledDot
 from regard.cli.main import main
 from regard.interop import onnx_export
 from regard.interop.checking import Check, check
+from regard.models import bert
 
 TRAINING = {"steps": 3, "batch_tokens": 256, "learning_rate": 1e-3, "validate_every": 3}
 TOY = {"kind": "toy", "train": 60, "validation": 10, "test": 5}
 WRITER = {"kind": "language-model", "context": 32, "sample": 0}
+ENCODER = {"kind": "bert", "layers": 2, "width": 20, "heads": 2, "position": {"longest": 40}}
+READING = {
+    "tokenizer": {"kind": "wordpiece", "vocabulary": 60}, "model": ENCODER,
+    "task": {"kind": "masked-language-model", "context": 16},
+}  # fmt: skip
 TREES: dict[str, dict[str, Any]] = {
     "transformer": {"data": TOY, "tokenizer": {"kind": "word", "minimum_frequency": 1},
                     "model": {"width": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 2}},
@@ -28,6 +35,9 @@ TREES: dict[str, dict[str, Any]] = {
                  "model": {"kind": "bahdanau", "width": 12, "embedding": {"width": 8}}},
     "gpt": {"model": {"kind": "gpt", "layers": 2, "width": 20, "heads": 2}, "task": WRITER},
     "llama": {"model": {"kind": "llama", "layers": 2, "width": 24, "heads": 4, "groups": 2}, "task": WRITER},
+    "bert": READING,
+    "roberta": {**READING, "model": {**ENCODER, "segments": 1, "position": {"longest": 20, "first": 1}}},
+    "distilbert": {**READING, "model": {**ENCODER, "segments": 0}},
     "recurrent": {"model": {"kind": "recurrent", "width": 12, "embedding": {"width": 8}}, "task": WRITER},
 }  # fmt: skip
 
@@ -59,6 +69,16 @@ def test_a_sound_run_holds(runs: dict[str, Path], name: str) -> None:
     assert all(one.holds for one in checks.values()), checks
     assert checks["bfloat16"].difference > 0, "something was computed in narrow numbers"
     assert bool(checks["huggingface"].skipped) == (name in ("bahdanau", "recurrent"))
+    assert bool(checks["cache"].skipped) == ("bert" in name), checks["cache"]
+
+
+def test_padding_that_shows_is_found(runs: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that reads from both sides and forgets its mask answers otherwise when it is alone."""
+    monkeypatch.setattr(bert, "padding", lambda lengths_B, longest: EVERYTHING)
+    checks = found(runs["bert"])
+    assert not checks["batch"].holds
+    assert not checks["huggingface"].holds
+    assert checks["reference"].holds
 
 
 def test_damaged_weights_are_found(runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

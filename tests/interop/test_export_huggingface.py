@@ -210,7 +210,7 @@ def test_another_family(tmp_path: Path) -> None:
         export(tmp_path / "run", "huggingface", tmp_path / "exported")
     assert str(caught.value) == (
         f"{tmp_path}/run: model.kind = 'recurrent' cannot be written for Hugging Face; "
-        "what can is 'gpt', 'llama', 'transformer'"
+        "what can is 'gpt', 'llama', 'transformer', 'bert'"
     )
 
 

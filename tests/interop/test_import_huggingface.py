@@ -110,7 +110,7 @@ def test_the_recipe_is_complete(pair: Pair) -> None:
     recipe = tomllib.loads(run.folder.recipe.read_text(encoding="utf-8"))
     assert recipe["name"] == folder.name
     assert recipe["data"]["kind"] == "text"
-    ids = {"pad": -1, "sos": PIECES - 1, "eos": PIECES - 1, "unk": PIECES - 1, "opening": -1}
+    ids = {"pad": -1, "sos": PIECES - 1, "eos": PIECES - 1, "unk": PIECES - 1, "opening": -1, "mask": -1}
     assert recipe["tokenizer"] == {"kind": "imported", "joint": True, **ids}
     assert recipe["task"]["kind"] == "language-model"
     assert recipe["task"]["context"] == run.model.context == CONTEXT

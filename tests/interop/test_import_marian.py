@@ -96,7 +96,7 @@ def test_every_weight_of_ours_came_from_there(pair: Pair) -> None:
 def test_the_recipe_is_complete(pair: Pair) -> None:
     theirs, run, _ = pair
     recipe = tomllib.loads(run.folder.recipe.read_text(encoding="utf-8"))
-    ids = {"pad": PAD, "sos": PAD, "eos": END, "unk": 1, "opening": -1}
+    ids = {"pad": PAD, "sos": PAD, "eos": END, "unk": 1, "opening": -1, "mask": -1}
     assert recipe["tokenizer"] == {"kind": "imported", "joint": True, **ids}
     assert (recipe["data"]["kind"], recipe["task"]["kind"]) == ("pairs", "translation")
     assert recipe["decoding"]["kind"] == "greedy"

@@ -120,15 +120,18 @@ def test_the_command_says_it_without_a_traceback(tmp_path: Path, capsys: pytest.
 
 KNOWN = (
     "known are GPT2LMHeadModel (model_type 'gpt2'), LlamaForCausalLM (model_type 'llama'), "
-    "MarianMTModel (model_type 'marian'), PegasusForConditionalGeneration (model_type 'pegasus')"
+    "MarianMTModel (model_type 'marian'), PegasusForConditionalGeneration (model_type 'pegasus'), "
+    "BertForMaskedLM, BertModel, BertForPreTraining (model_type 'bert'), "
+    "RobertaForMaskedLM, RobertaModel (model_type 'roberta'), "
+    "DistilBertForMaskedLM, DistilBertModel (model_type 'distilbert')"
 )
 
 
 @pytest.mark.parametrize(
     ("changes", "found"),
     [
-        ({"architectures": ["BertModel"], "model_type": "bert"}, "architectures = ['BertModel'], model_type = 'bert'"),
-        ({"architectures": None, "model_type": "bert"}, "architectures = [], model_type = 'bert'"),
+        ({"architectures": ["T5Model"], "model_type": "t5"}, "architectures = ['T5Model'], model_type = 't5'"),
+        ({"architectures": None, "model_type": "t5"}, "architectures = [], model_type = 't5'"),
         ({"architectures": ["GPT2ForTokenClassification"]}, "['GPT2ForTokenClassification'], model_type = 'gpt2'"),
         ({"model_type": "mistral"}, "architectures = ['GPT2LMHeadModel'], model_type = 'mistral'"),
     ],
@@ -306,7 +309,7 @@ def test_a_folder_without_a_tokenizer(copy: Copy) -> None:
     (folder / "tokenizer.json").unlink()
     assert refused(folder) == (
         "FOLDER holds no tokenizer in a form that is known (tokenizer.json; or vocab.json with merges.txt; or "
-        "source.spm, target.spm and vocab.json; or tokenizer.model); there are config.json, generation_config.json, "
+        "vocab.txt; or source.spm, target.spm and vocab.json; or tokenizer.model); there are config.json, generation_config.json, "
         "model.safetensors, tokenizer_config.json. To make one of what is there: "
         "transformers.AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"
     )

@@ -145,6 +145,21 @@ SUBJECTS = [
     Subject("gru", {"kind": "tests.laws.families:GruConfig", "width": 11, "dropout": 0.1}),
     Subject("decoder-only", {"kind": "tests.laws.families:DecoderOnlyConfig", "width": 12, "dropout": 0.1}),
 ]
+
+
+def _encoder(**changes: Any) -> dict[str, Any]:
+    tiny = {"layers": 2, "width": 12, "heads": 3, "dropout": 0.1, "position": {"kind": "learned", "longest": 40}}
+    return {"kind": "bert", **tiny, **changes}
+
+
+ENCODERS = [
+    Subject("bert", _encoder(pooler="tanh", feed_forward={"width": 17})),
+    Subject("roberta", _encoder(segments=1, position={"kind": "learned", "longest": 40, "first": 2})),
+    Subject("distilbert", _encoder(segments=0)),
+    Subject("bert-rotary", _encoder(position={"kind": "rotary"}, norm={"kind": "rms"}, tied="none")),
+    Subject("bert-biased", _encoder(position={"kind": "relative-bias"}, feed_forward={"kind": "gated", "width": 11})),
+]
+"""Models that read a text from both sides and never step."""
 ATTENTIVE = [subject for subject in SUBJECTS if subject.table["kind"] not in ("fixed-context", "recurrent")]
 SOURCE_READERS = [subject for subject in SUBJECTS if subject.reads_a_source]
 
@@ -152,7 +167,7 @@ SOURCE_READERS = [subject for subject in SUBJECTS if subject.reads_a_source]
 def kinds_covered(path: str) -> set[str]:
     """The kinds that stand at one place of the subjects' configurations, as in ``position.kind``."""
     found = set()
-    for subject in SUBJECTS:
+    for subject in (*SUBJECTS, *ENCODERS):
         value: Any = subject.config
         for name in path.split("."):
             value = getattr(value, name, None) if isinstance(value, Config) else None

@@ -19,9 +19,10 @@ Examples:
   regard evaluate runs/first --against runs/second
 """
 
-OF_TEXT = ("loss", "perplexity", "bits_per_character")
+OF_TEXT = ("loss", "perplexity", "bits_per_character", "masked_perplexity", "pseudo_perplexity")
+ACCURACIES = ("token_accuracy", "masked_accuracy")
 SHOWN = (
-    "bleu", "chrf", "exact_match", "token_accuracy", "word_error_rate",
+    "masked_accuracy", "bleu", "chrf", "exact_match", "token_accuracy", "word_error_rate",
     "character_error_rate", "alignment_error_rate",
 )  # fmt: skip
 
@@ -70,12 +71,13 @@ def show(scores: dict[str, Any]) -> None:
     """A table of the figures with their intervals; signatures below."""
     from rich.table import Table
 
-    splits = [name.removesuffix("token_accuracy") for name in scores if name.endswith("token_accuracy")]
+    found = [(name, end) for name in scores for end in ACCURACIES if name.endswith(end)]
+    splits = [name.removesuffix(end) for name, end in found]
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("score")
     for split in splits:
         table.add_column(split.rstrip("_") or str(scores.get("split", "given")), justify="right")
-    for name in (*(OF_TEXT if "perplexity" in scores else ()), *SHOWN):
+    for name in (*(OF_TEXT if {"perplexity", "masked_perplexity"} & scores.keys() else ()), *SHOWN):
         if any(f"{split}{name}" in scores for split in splits):
             table.add_row(name.replace("_", " "), *(_figure(scores, f"{split}{name}") for split in splits))
     console.print(table)

@@ -14,10 +14,15 @@ Examples:
   regard import path/to/gpt2 --out runs/gpt2
   regard import path/to/old-model --out runs/old --convert
 """
+GIVEN = {
+    "language-model": "how a text begins",
+    "translation": "a text to translate",
+    "masked-language-model": "a text with a [MASK]",
+}
 
 
 def import_(
-    folder: Path = typer.Argument(help="A Hugging Face folder of a GPT-2, a Llama or a Marian, with its tokenizer."),
+    folder: Path = typer.Argument(help="A Hugging Face folder of a GPT-2, Llama, Marian, BERT, …, with its tokenizer."),
     out: Path = typer.Option(..., "--out", metavar="RUN", help="The run folder to make."),
     convert: bool = typer.Option(
         False, "--convert", metavar="", help="Take the tensors, and nothing else, out of pickled weights."
@@ -40,8 +45,7 @@ def import_(
         f"[bold]{plain(imported.run)}[/bold]: {imported.architecture}, {imported.parameters:,} parameters, "
         f"{imported.pieces:,} pieces, context {imported.context:,}"
     )
-    given = "how a text begins" if imported.task == "language-model" else "a text to translate"
-    say(plain(f'next: regard predict {out} "{given}"'), style="dim")
+    say(plain(f'next: regard predict {out} "{GIVEN[imported.task]}"'), style="dim")
 
 
 import_.__doc__ = f"{import_.__doc__}\n\n{EXAMPLES}"

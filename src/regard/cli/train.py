@@ -70,7 +70,8 @@ def train(
     )
     if page is not None:
         say(plain(f"what it has learned: {page}"))
-    asked = "--prompt \"a beginning\"" if page is not None else "\"a sentence\""
+    gap = " with a [MASK]" if chosen.task.kind == "masked-language-model" else ""
+    asked = "--prompt \"a beginning\"" if page is not None else f"\"a sentence{gap}\""
     say(plain(f"next: regard evaluate {out}\n      regard predict {out} {asked}"), style="dim")
 
 

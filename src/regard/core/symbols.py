@@ -1,4 +1,4 @@
-"""The four special symbols and what the data fixes about a model."""
+"""The special symbols and what the data fixes about a model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ AROUND_FOREIGN = ("\ufdd0", "\ufdd1")
 class Specials:
     """The ids of the special symbols in one vocabulary; −1: it has none. Ours have the first four, in this order.
 
-    ``opening`` is the one that some language models want before every text.
+    ``sos`` opens and ``eos`` closes a text, whatever they are called: [CLS] and [SEP] of BERT, <s> and </s> of RoBERTa.
+    ``opening`` is the one that some language models want before every text; ``mask`` stands for a word to be guessed.
     """
 
     pad: int = PAD
@@ -22,9 +23,11 @@ class Specials:
     eos: int = EOS
     unk: int = UNK
     opening: int = -1
+    mask: int = -1
 
     def known(self) -> tuple[int, ...]:
-        return tuple(sorted({id for id in (self.pad, self.sos, self.eos, self.unk, self.opening) if id >= 0}))
+        every = (self.pad, self.sos, self.eos, self.unk, self.opening, self.mask)
+        return tuple(sorted({id for id in every if id >= 0}))
 
 
 OUR_SPECIALS = Specials()

@@ -107,6 +107,25 @@ def attention_points(model: nn.Module) -> dict[str, nn.Module]:
 
 
 @contextmanager
+def outputs(model: nn.Module, *names: str) -> Iterator[dict[str, Any]]:
+    """Keeps what the named modules gave last, by name: ``with outputs(model, "layers.0", "layers.1") as seen:``."""
+    modules = dict(model.named_modules())
+    unknown = [name for name in names if name not in modules]
+    if unknown:
+        raise OptionError(
+            f"no module of this model is called {', '.join(map(repr, unknown))}; there is: "
+            f"{', '.join(filter(None, modules))}"
+        )
+    seen: dict[str, Any] = {}
+    handles = [modules[name].register_forward_hook(_changer(name, seen.__setitem__)) for name in names]
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@contextmanager
 def replace(model: nn.Module, pattern: str, change: Callable[[str, Any], Any]) -> Iterator[list[str]]:
     """Passes the output of every matching module through ``change(name, output)`` while the block lasts."""
     names = [name for name, _ in model.named_modules() if fnmatchcase(name, pattern)]

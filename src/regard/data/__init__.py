@@ -14,6 +14,7 @@ DATA = Choices(
         "text": "regard.data.texts:TextFiles",
         "python-english": "regard.data.texts:PythonEnglish",
         "python-code": "regard.data.texts:PythonCode",
+        "world-english": "regard.data.texts:WorldEnglish",
     },
 )
 
@@ -26,6 +27,7 @@ TOKENIZERS = Choices(
         "character": "regard.data.tokenizers:CharacterTokenizer",
         "byte": "regard.data.tokenizers:ByteTokenizer",
         "code": "regard.data.tokenizers:CodeTokenizer",
+        "wordpiece": "regard.data.word_pieces:WordPieceTokenizer",
         "imported": "regard.data.tokenizers:ImportedTokenizer",
     },
 )

@@ -275,3 +275,22 @@ class PythonCode(Part):
         if not found:
             raise DataError(f"no Python sources in {library} for data.packages = {self.packages}; check the names")
         return found
+
+
+class WorldEnglish(Part):
+    """The English sentences of the small world, each a document of its own; made, not read."""
+
+    kind: str = "world-english"
+    train: int = Field(default=20_000, ge=1)
+    validation: int = Field(default=500, ge=1)
+    test: int = Field(default=500, ge=0)
+
+    def load(self, seed: int, ledger: Ledger) -> TextCorpus:
+        from regard.data.world import splits as make  # the grammar is only built where it is wanted
+
+        world = make(self.train, self.validation, self.test, 0, seed)
+        splits: dict[str, list[Text]] = {}
+        for split in ("train", "validation", "test"):
+            sentences = [pair.source for pair in getattr(world, split)]
+            splits[split] = [HeldText("small-world", "\n".join(sentences))] if sentences else []
+        return corpus_of(splits, ledger, lines=True)

@@ -80,7 +80,8 @@ class Tokenizer:
     def joins_blocks(self) -> bool:
         """Whether a text cut before a single space gives the same pieces as the whole: true of those made here."""
         kinds = json.dumps(json.loads(self.raw.to_str())["pre_tokenizer"])
-        return '"Metaspace"' not in kinds and ('"ByteLevel"' in kinds or '"Split"' in kinds)
+        known = ('"ByteLevel"', '"Split"', '"BertPreTokenizer"')
+        return '"Metaspace"' not in kinds and any(kind in kinds for kind in known)
 
     @property
     def size(self) -> int:
@@ -174,6 +175,7 @@ class ImportedTokenizer(TokenizerPart):
     eos: int = Field(default=-1, ge=-1)
     unk: int = Field(default=-1, ge=-1)
     opening: int = Field(default=-1, ge=-1)  # stands before every text
+    mask: int = Field(default=-1, ge=-1)  # stands for a word to be guessed
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         raise RecipeError(
@@ -182,7 +184,7 @@ class ImportedTokenizer(TokenizerPart):
         )
 
     def specials(self) -> Specials:
-        return Specials(self.pad, self.sos, self.eos, self.unk, self.opening)
+        return Specials(self.pad, self.sos, self.eos, self.unk, self.opening, self.mask)
 
 
 class ByteTokenizer(TokenizerPart):

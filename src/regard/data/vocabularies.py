@@ -43,7 +43,7 @@ class Vocabularies:
         """Learned from the training split alone. Of running text, which may be long, a second time is a look-up."""
         kept = known_place(config, corpus) if isinstance(corpus, TextCorpus) else None
         if kept is not None and kept.is_file():
-            both = Tokenizer.load(kept)
+            both = Tokenizer.load(kept, config.specials())
             return cls(both, both)
         made = [config.train(texts) for texts in corpus.training_texts(config.joint)]
         if kept is not None:

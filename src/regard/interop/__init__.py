@@ -1,1 +1,1 @@
-"""Other people's formats: Hugging Face folders of GPT-2, Llama, Marian and Pegasus, in and out."""
+"""Other people's formats: Hugging Face folders of GPT-2, Llama, Marian, Pegasus and BERT's family, in and out."""

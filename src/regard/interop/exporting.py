@@ -14,13 +14,14 @@ from regard.core.config import nearest
 from regard.core.errors import OptionError
 from regard.core.files import write_json, write_text
 from regard.data.vocabularies import TARGET
-from regard.interop import generation
+from regard.interop import enclosing, generation
 from regard.interop.families import family_of_model
 from regard.interop.family import Family
 from regard.interop.files import SINGLE
 from regard.interop.folders import new_folder, refuse_taken
 from regard.interop.importing import CONFIG
 from regard.interop.onnx_export import write_onnx
+from regard.interop.vocabulary import CONFIG as SETTINGS
 from regard.interop.vocabulary import TOKENIZER, answer_ids, closed, symbol_ids, tokenizer_settings
 from regard.interop.weights import weights_out
 from regard.runs.load import Run, load
@@ -51,7 +52,7 @@ def to_huggingface(run: Run, out: Path) -> Exported:
     """config.json, model.safetensors, generation_config.json and the tokenizer's files."""
     where, table = str(run.folder.path), run.recipe.model.model_dump()
     family = family_of_model(table, where)
-    context = text_context(run) if family.task == "language-model" else 0
+    context = text_context(run) if family.task != "translation" else 0
     if "context" in table:
         table["context"] = context  # they must know one
     tokenizer = run.vocabularies.source
@@ -60,12 +61,12 @@ def to_huggingface(run: Run, out: Path) -> Exported:
     learned = checkpoints.weights_of(run.model)
     with new_folder(out) as part:
         write_json(part / CONFIG, {**config, **dressed.symbols})
-        write_json(part / generation.FILE, {**dressed.symbols, **dressed.generation})
+        if dressed.generation:
+            write_json(part / generation.FILE, {**dressed.symbols, **dressed.generation})
         write_text(part / TOKENIZER, dressed.pieces.to_str(pretty=True))
         if not run.vocabularies.joint:
             write_text(part / TARGET, closed(run.vocabularies.target).to_str(pretty=True))
-        own = run.recipe.tokenizer.kind != "imported"
-        for name, content in tokenizer_settings(tokenizer, dressed.longest, own=own).items():
+        for name, content in dressed.files.items():
             write_json(part / name, content)
         save_file(weights_out(family, table, learned), part / SINGLE, metadata={"format": "pt"})
     count = sum(tensor.numel() for tensor in learned.values())
@@ -73,9 +74,10 @@ def to_huggingface(run: Run, out: Path) -> Exported:
 
 
 def vocabulary_problems(run: Run) -> list[str]:
-    if run.vocabularies.shared:
-        return []
-    return ["tokenizer.joint = false; they have one tokenizer for both sides only"]
+    if not run.vocabularies.shared:
+        return ["tokenizer.joint = false; they have one tokenizer for both sides only"]
+    first = getattr(getattr(run.recipe.model, "position", None), "first", 0)
+    return enclosing.position_problems(first, run.vocabularies.target.specials)
 
 
 def text_context(run: Run) -> int:
@@ -86,25 +88,29 @@ def text_context(run: Run) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Dress:
-    """What goes around the weights: special symbols, how answers are chosen, pieces, and how long a text may be."""
+    """What goes around the weights: special symbols, how answers are chosen, pieces, and the files beside them."""
 
     symbols: dict[str, int | None]
     generation: dict[str, Any]
     pieces: library.Tokenizer
-    longest: int
+    files: dict[str, Any]
 
 
 def dress(run: Run, family: Family, context: int) -> Dress:
     tokenizer, strategy = run.vocabularies.source, run.recipe.decoding
-    specials = tokenizer.specials
-    if family.task == "language-model":
-        return Dress(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, context)
+    specials, own = tokenizer.specials, run.recipe.tokenizer.kind != "imported"
     model: Any = run.model
+    if family.task == "masked-language-model":
+        settings = enclosing.enclosing_settings(tokenizer, context, model.config.segments)
+        return Dress(symbol_ids(specials), {}, enclosing.enclosed(tokenizer), {SETTINGS: settings})
+    if family.task == "language-model":
+        files = tokenizer_settings(tokenizer, context, own=own)
+        return Dress(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, files)
     task: Any = run.recipe.task
     positions = model.longest[1]
     wanted = strategy.max_length or task.longest + 1  # type: ignore[attr-defined]
     chosen = generation.answer_settings(strategy, specials, min(wanted, positions))
-    return Dress(answer_ids(specials), chosen, closed(tokenizer), positions)
+    return Dress(answer_ids(specials), chosen, closed(tokenizer), tokenizer_settings(tokenizer, positions, own=own))
 
 
 def to_onnx(run: Run, out: Path) -> Exported:

@@ -6,32 +6,37 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.core.errors import OptionError, RunError
+from regard.interop.bert import BERT
+from regard.interop.distilbert import DISTILBERT
 from regard.interop.family import Family
 from regard.interop.gpt2 import GPT2
 from regard.interop.llama import LLAMA
 from regard.interop.marian import MARIAN
 from regard.interop.pegasus import PEGASUS
+from regard.interop.roberta import ROBERTA
 
-FAMILIES = (GPT2, LLAMA, MARIAN, PEGASUS)
+FAMILIES = (GPT2, LLAMA, MARIAN, PEGASUS, BERT, ROBERTA, DISTILBERT)
 
 
 def family_of_config(config: Mapping[str, Any], where: str) -> Family:
     """By ``architectures``, or by ``model_type`` where a config.json names no architecture."""
     names, model_type = config.get("architectures") or [], config.get("model_type")
     for family in FAMILIES:
-        known = family.architecture in names if names else model_type == family.model_type
+        known = {family.architecture, *family.also} & {*names} if names else model_type == family.model_type
         if known and model_type in (None, family.model_type):
             return family
-    listed = ", ".join(f"{family.architecture} (model_type {family.model_type!r})" for family in FAMILIES)
+    listed = ", ".join(
+        f"{', '.join((family.architecture, *family.also))} (model_type {family.model_type!r})" for family in FAMILIES
+    )
     found = f"architectures = {names}, model_type = {model_type!r}"
     raise RunError(f"{where}: {found} is not known here; known are {listed}")
 
 
 def family_of_model(table: Mapping[str, Any], where: str) -> Family:
-    """By the kind of our ``[model]`` table; of two families of one kind by the place of the norms."""
+    """By the kind of our ``[model]`` table; families of one kind know which tables are theirs."""
     kind = table["kind"]
     for family in FAMILIES:
-        if family.kind == kind and family.settings.fixed.get("norm", table.get("norm")) == table.get("norm"):
+        if family.kind == kind and family.suits(table):
             return family
     kinds = ", ".join(dict.fromkeys(repr(family.kind) for family in FAMILIES))
     raise OptionError(f"{where}: model.kind = {kind!r} cannot be written for Hugging Face; what can is {kinds}")

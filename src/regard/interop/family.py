@@ -29,8 +29,23 @@ def _no_constants(table: Mapping[str, Any]) -> dict[str, Tensor]:
     return {}
 
 
+def _the_same(name: str) -> str:
+    return name
+
+
+def _any_model(table: Mapping[str, Any]) -> bool:
+    return True
+
+
 HEAD = "lm_head.weight"
 """Words out; where it is tied to words in, files may contain it or not."""
+
+
+LOADERS = {
+    "language-model": "AutoModelForCausalLM",
+    "translation": "AutoModelForSeq2SeqLM",
+    "masked-language-model": "AutoModelForMaskedLM",
+}
 
 
 @dataclass(frozen=True)
@@ -43,7 +58,9 @@ class Family:
     save and nobody needs; ``copies`` ones that may be there or not where they are the first of ``tensors``.
     ``read_more`` and ``write_more`` know settings that are tables themselves; ``settle`` what only the tensors tell:
     it completes our table and leaves out tensors that say nothing. ``constants`` are tensors that they save although
-    nobody learned them. ``task`` is what the model is for.
+    nobody learned them. ``task`` is what the model is for. ``also`` are architectures with the same tensors, more or
+    fewer; names that begin with ``head`` may be missing altogether: then ours is new. ``renamed`` turns old names into
+    today's. ``suits`` tells families of one kind apart.
     """
 
     architecture: str
@@ -54,7 +71,7 @@ class Family:
     tensors: Callable[[Mapping[str, Any]], Iterable[Pairing]]
     prefix: str
     unneeded: tuple[re.Pattern[str], ...]
-    task: Literal["language-model", "translation"] = "language-model"
+    task: Literal["language-model", "translation", "masked-language-model"] = "language-model"
     copies: tuple[str, ...] = (HEAD,)
     more: frozenset[str] = frozenset()
     read_more: Callable[[Mapping[str, Any], list[str]], dict[str, Any]] = _nothing_more
@@ -63,11 +80,15 @@ class Family:
         [dict[str, Any], Mapping[str, Stored], str], tuple[dict[str, Any], Mapping[str, Stored]]
     ] = _as_said
     constants: Callable[[Mapping[str, Any]], dict[str, Tensor]] = _no_constants
+    also: tuple[str, ...] = ()
+    head: str = ""
+    renamed: Callable[[str], str] = _the_same
+    suits: Callable[[Mapping[str, Any]], bool] = _any_model
 
     @property
     def loader(self) -> str:
         """The class of transformers that opens a folder of this family."""
-        return "AutoModelForCausalLM" if self.task == "language-model" else "AutoModelForSeq2SeqLM"
+        return LOADERS[self.task]
 
     def table(self, config: Mapping[str, Any], where: str, ignored: Iterable[str] = ()) -> dict[str, Any]:
         """Our ``[model]`` table for their config.json."""
@@ -96,4 +117,8 @@ class Family:
         """Each tensor's name inside the whole model, with the name under which it was saved."""
         names = list(names)
         whole = any(name.startswith(self.prefix) for name in names)
-        return {name if whole or name == HEAD else f"{self.prefix}{name}": name for name in names}
+        return {self.renamed(name if whole or name == HEAD else f"{self.prefix}{name}"): name for name in names}
+
+    def lacks_head(self, full_names: Iterable[str]) -> bool:
+        """Whether only the body was saved, of a family whose head may be missing."""
+        return bool(self.head) and not any(name.startswith(self.head) for name in full_names)

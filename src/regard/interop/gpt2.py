@@ -26,6 +26,7 @@ SETTINGS = Settings(
         "kind": "gpt",
         "position.kind": "learned",
         "position.join": "add",
+        "position.first": 0,
         "feed_forward.kind": "plain",
         "norm.kind": "layer",
         "head_norm.kind": "none",

@@ -15,20 +15,21 @@ from torch import Tensor
 from regard.core.config import parse
 from regard.core.errors import RunError
 from regard.core.files import read_json, write_json, write_text
-from regard.core.symbols import Specials
+from regard.core.symbols import Sizes, Specials
 from regard.data.ledger import Ledger
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
+from regard.interop import enclosing
 from regard.interop.families import family_of_config
 from regard.interop.family import Family
 from regard.interop.files import open_weights
 from regard.interop.folders import new_folder, refuse_taken
 from regard.interop.generation import decoding_table
-from regard.interop.vocabulary import Sides, check_answering, read_tokenizers, special_ids
+from regard.interop.vocabulary import Sides, check_answering, read_tokenizers, special_ids, symbol_names
 from regard.interop.weights import BY_SYMBOL, weights_in
 from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe
-from regard.runs.train import Trained
+from regard.runs.train import Trained, build_model
 from regard.training import checkpoints, machine
 
 CONFIG = "config.json"
@@ -74,6 +75,8 @@ def import_folder(
     note_penalty(recipe.decoding, notes)
     weights = weights_in(family, model, stored, symbols, str(source))
     weights = {name: cut(name, tensor, raw.get_vocab_size()) for name, tensor in weights.items()}
+    if family.lacks_head(family.full_names(stored)):
+        weights = with_new_head(recipe, weights, raw.get_vocab_size(), notes)
     imported = Imported(
         run=str(target),
         architecture=family.architecture,
@@ -120,12 +123,21 @@ def cut(name: str, tensor: Tensor, pieces: int) -> Tensor:
     return tensor[:pieces].clone() if name in BY_SYMBOL and len(tensor) > pieces else tensor
 
 
+def with_new_head(recipe: Recipe, weights: dict[str, Tensor], pieces: int, notes: list[str]) -> dict[str, Tensor]:
+    """A body that came alone gets a head of random weights, a function of the recipe's seed."""
+    fresh = checkpoints.weights_of(build_model(recipe, Sizes(pieces, pieces, shared=True)))
+    notes.append("no head came along: the run's own, which guesses hidden words, is new and has learned nothing")
+    return {name: weights.get(name, tensor) for name, tensor in fresh.items()}
+
+
 def symbols_of(
     family: Family, folder: Path, raw: library.Tokenizer, config: dict[str, Any], notes: list[str]
 ) -> Specials:
     """An encoder–decoder's answers open with a symbol of their own, and its sources close with one."""
     if family.task == "language-model":
         return special_ids(folder, raw, config, notes)
+    if family.task == "masked-language-model":
+        return enclosing.enclosing_ids(folder, raw, symbol_names(folder, enclosing.NAMED))
     specials = special_ids(folder, raw, {**config, "bos_token_id": config["decoder_start_token_id"]}, notes)
     check_answering(folder, raw, specials, notes)
     return specials
@@ -145,7 +157,7 @@ def vocabularies_of(sides: Sides, specials: Specials) -> Vocabularies:
 def recipe_of(folder: Path, family: Family, table: dict[str, Any], specials: Specials, *, joint: bool) -> Recipe:
     """A complete recipe; its data are still to be named."""
     name = folder.resolve().name
-    data = {"language-model": "text", "translation": "pairs"}[family.task]
+    data = "pairs" if family.task == "translation" else "text"
     tree = {
         "name": name,
         "description": f"{family.architecture} from {name}",

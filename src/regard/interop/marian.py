@@ -203,4 +203,5 @@ MARIAN = Family(
     read_more=read_ties,
     write_more=write_ties,
     settle=settle,
+    suits=lambda table: table["norm"] == "post",
 )

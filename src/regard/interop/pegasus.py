@@ -43,4 +43,5 @@ PEGASUS = Family(
     write_more=write_sides,
     settle=settle,
     constants=positions,
+    suits=lambda table: table["norm"] == "pre",
 )

@@ -16,6 +16,7 @@ from regard.core.symbols import Specials
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import TARGET
 from regard.interop import spm_folders as spm
+from regard.interop.enclosing import word_pieces
 
 NAMED = {"pad": "pad_token", "sos": "bos_token", "eos": "eos_token", "unk": "unk_token"}
 """Our names of the special symbols and theirs."""
@@ -25,8 +26,9 @@ TOKENIZER, CONFIG, SPECIAL_TOKENS, ADDED = (
     "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 )  # fmt: skip
 VOCABULARY, MERGES = "vocab.json", "merges.txt"
+WORD_PIECES = "vocab.txt"
 KNOWN = (
-    TOKENIZER, f"{VOCABULARY} with {MERGES}", f"{spm.SOURCE}, {spm.TARGET} and {spm.LIST}", spm.SINGLE,
+    TOKENIZER, f"{VOCABULARY} with {MERGES}", WORD_PIECES, f"{spm.SOURCE}, {spm.TARGET} and {spm.LIST}", spm.SINGLE,
 )  # fmt: skip
 
 
@@ -45,12 +47,16 @@ def read_tokenizers(folder: Path, config: Mapping[str, Any], notes: list[str]) -
     elif (folder / VOCABULARY).is_file() and (folder / MERGES).is_file():
         raw = byte_level(folder / VOCABULARY, folder / MERGES)
         listed = [raw.id_to_token(id) for theirs in NAMED.values() for id in _listed(config, theirs)]
-        raw.add_special_tokens([*dict.fromkeys(token for token in (*_names(folder).values(), *listed) if token)])
+        spelled = (*symbol_names(folder).values(), *listed)
+        raw.add_special_tokens([*dict.fromkeys(token for token in spelled if token)])
+        sides = Sides(raw, raw)
+    elif (folder / WORD_PIECES).is_file():
+        raw = word_pieces(folder / WORD_PIECES, _settings(folder))
         sides = Sides(raw, raw)
     elif any((folder / name).is_file() for name in (spm.SOURCE, spm.TARGET)):
-        sides = Sides(*spm.marian_pieces(folder, _names(folder), _settings(folder), notes))
+        sides = Sides(*spm.marian_pieces(folder, symbol_names(folder), _settings(folder), notes))
     elif (folder / spm.SINGLE).is_file():
-        raw = spm.single_pieces(folder / spm.SINGLE, _names(folder), _settings(folder))
+        raw = spm.single_pieces(folder / spm.SINGLE, symbol_names(folder), _settings(folder))
         sides = Sides(raw, raw)
     else:
         here = ", ".join(sorted(file.name for file in folder.iterdir()))
@@ -129,11 +135,11 @@ def _settings(folder: Path) -> dict[str, Any]:
     return read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
 
 
-def _names(folder: Path) -> dict[str, str]:
+def symbol_names(folder: Path, named: Mapping[str, str] = NAMED) -> dict[str, str]:
     """The special symbols as the tokenizer's files spell them, by our names."""
     given = dict(read_json(folder / SPECIAL_TOKENS)) if (folder / SPECIAL_TOKENS).is_file() else {}
     given |= {name: token for name, token in _settings(folder).items() if token is not None}
-    found = {ours: given.get(theirs) for ours, theirs in NAMED.items()}
+    found = {ours: given.get(theirs) for ours, theirs in named.items()}
     spelled = {ours: token["content"] if isinstance(token, dict) else token for ours, token in found.items()}
     return {ours: token for ours, token in spelled.items() if isinstance(token, str)}
 
@@ -142,7 +148,7 @@ def special_ids(folder: Path, raw: library.Tokenizer, config: Mapping[str, Any],
     """Where the special symbols stand: as config.json says, which rules generation, else as the tokenizer says."""
     ids, pieces = {}, raw.get_vocab_size()
     for ours, theirs in NAMED.items():
-        token = _names(folder).get(ours)
+        token = symbol_names(folder).get(ours)
         by_name = raw.token_to_id(token) if token is not None else None
         if token is None and ours == "unk":
             by_name = _unknown(raw)

@@ -15,7 +15,10 @@ from regard.interop.family import Family
 from regard.interop.files import FLOATING, Stored
 from regard.interop.tensors import Pairing
 
-BY_SYMBOL = ("embedding.weight", "source_embedding.weight", "target_embedding.weight", "head.weight", "head.bias")
+BY_SYMBOL = (
+    "embedding.weight", "source_embedding.weight", "target_embedding.weight", "head.weight", "head.bias",
+    "head.words.bias",
+)  # fmt: skip
 """Our tensors with a row for each symbol."""
 
 
@@ -24,11 +27,13 @@ def weights_in(
 ) -> dict[str, Tensor]:
     """Our weights in single precision; ``symbols`` is how many rows their embedding has.
 
-    All that is missing, unexpected or ill-shaped is named in one error.
+    All that is missing, unexpected or ill-shaped is named in one error. Of a body without its head, the body's alone.
     """
-    pairings = tuple(family.tensors(model.model_dump()))
     saved_as = {full: name for full, name in family.full_names(stored).items() if family.needs(full)}
     found = {full: stored[name] for full, name in saved_as.items()}
+    pairings = tuple(family.tensors(model.model_dump()))
+    if family.lacks_head(found):
+        pairings = tuple(one for one in pairings if not one.theirs[0].startswith(family.head))
     expected = expected_shapes(model, pairings, symbols)
     copies = sorted({*family.copies} & (found.keys() - expected.keys()))  # tied: they may be there or not
     embedding = pairings[0].theirs[0]

@@ -100,6 +100,17 @@ class FeedForwardConfig(Part):
         return FeedForward(model_width, self.width, ACTIVATIONS[self.activation], dropout)
 
 
+class FourfoldConfig(Part):
+    """Two layers with GELU between them, by default four times as wide as the model."""
+
+    kind: str = "plain"
+    width: int = Field(0, ge=0)  # 0: four times the model's
+    activation: Activation = "gelu"
+
+    def build(self, model_width: int, dropout: float) -> nn.Module:
+        return FeedForward(model_width, self.width or 4 * model_width, ACTIVATIONS[self.activation], dropout)
+
+
 class GatedFeedForwardConfig(Part):
     """Three matrices, SiLU (or GELU) in the gate; two thirds of the usual width have as many parameters."""
 

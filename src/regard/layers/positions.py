@@ -56,12 +56,13 @@ class NoPosition(nn.Module):
 
 
 class TablePosition(NoPosition):
-    """Absolute positions from a table of vectors, added to the embeddings."""
+    """Absolute positions from a table of vectors, added to the embeddings; the first stands in row ``first``."""
 
     table_SD: Tensor
 
-    def __init__(self, table_SD: Tensor, *, learned: bool) -> None:
+    def __init__(self, table_SD: Tensor, *, learned: bool, first: int = 0) -> None:
         super().__init__()
+        self.first = first
         if learned:
             self.table_SD = nn.Parameter(table_SD)
         else:
@@ -69,7 +70,7 @@ class TablePosition(NoPosition):
 
     @property
     def capacity(self) -> int:  # type: ignore[override]
-        return self.table_SD.shape[0]
+        return self.table_SD.shape[0] - self.first
 
     def rows(self, count: int, offset: int) -> Tensor:
         longest = self.capacity
@@ -78,7 +79,8 @@ class TablePosition(NoPosition):
                 f"a sequence of {offset + count} tokens does not fit into {longest} positions; "
                 "raise model.position.longest (or a grid's rows and columns), or cut the input"
             )
-        return self.table_SD[offset : offset + count]
+        start = self.first + offset
+        return self.table_SD[start : start + count]
 
     def embed(self, x_BTD: Tensor, offset: int = 0) -> Tensor:
         return x_BTD + self.rows(x_BTD.shape[1], offset).to(x_BTD.dtype)
@@ -87,8 +89,8 @@ class TablePosition(NoPosition):
 class ConcatenatedPosition(TablePosition):
     """Absolute positions set beside the embeddings; a learned matrix brings the width back to d_model."""
 
-    def __init__(self, table_SC: Tensor, width: int, *, learned: bool) -> None:
-        super().__init__(table_SC, learned=learned)
+    def __init__(self, table_SC: Tensor, width: int, *, learned: bool, first: int = 0) -> None:
+        super().__init__(table_SC, learned=learned, first=first)
         self.mix = nn.Linear(width + table_SC.shape[1], width, bias=False)
         nn.init.xavier_uniform_(self.mix.weight)
 
@@ -190,13 +192,14 @@ class LearnedConfig(Part):
     join: Literal["add", "concatenate"] = "add"
     width: int = Field(16, ge=1)
     longest: int = Field(512, ge=1)
+    first: int = Field(0, ge=0)  # rows before the first position's; RoBERTa's stands after the padding symbol's
 
     def build(self, model_width: int, heads: int) -> nn.Module:
         width = model_width if self.join == "add" else self.width
-        table_SD = torch.randn(self.longest, width) * model_width**-0.5
+        table_SD = torch.randn(self.first + self.longest, width) * model_width**-0.5
         if self.join == "add":
-            return TablePosition(table_SD, learned=True)
-        return ConcatenatedPosition(table_SD, model_width, learned=True)
+            return TablePosition(table_SD, learned=True, first=self.first)
+        return ConcatenatedPosition(table_SD, model_width, learned=True, first=self.first)
 
 
 class GridConfig(Part):

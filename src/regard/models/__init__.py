@@ -14,5 +14,6 @@ MODELS = Choices(
         "recurrent": "regard.models.recurrent:RecurrentConfig",
         "gpt": "regard.models.gpt:GptConfig",
         "llama": "regard.models.llama:LlamaConfig",
+        "bert": "regard.models.bert:BertConfig",
     },
 )

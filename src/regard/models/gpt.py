@@ -19,18 +19,13 @@ from regard.core.symbols import Sizes
 from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS
 from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm, StackState, start_small
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
-from regard.layers.feed_forward import ACTIVATIONS, Activation, FeedForward
+from regard.layers.feed_forward import Activation, FourfoldConfig
 
 
-class GptFeedForwardConfig(Part):
-    """Two layers, GELU between them, by default four times as wide as the model."""
+class GptFeedForwardConfig(FourfoldConfig):
+    """Two layers, GELU between them as GPT-2 approximates it, by default four times as wide as the model."""
 
-    kind: str = "plain"
-    width: int = Field(0, ge=0)  # 0: four times the model's
     activation: Activation = "gelu-tanh"
-
-    def build(self, model_width: int, dropout: float) -> nn.Module:
-        return FeedForward(model_width, self.width or 4 * model_width, ACTIVATIONS[self.activation], dropout)
 
 
 class GptConfig(Part):

@@ -25,6 +25,7 @@ from regard.runs.recipe import Recipe
 from regard.runs.train import build_model, build_task
 from regard.tasks.alignment import WordWeights, word_weights
 from regard.tasks.continuation import Continuation
+from regard.tasks.filling import Guess
 from regard.tasks.metrics.alignment import Head
 from regard.training import checkpoints, machine
 
@@ -53,6 +54,15 @@ class Run:
                 "give it texts, or name the run of a language model"
             )
         return self.task.continuation(self.model, self.device)
+
+    def fill(self, texts: Sequence[str], top_k: int = 5) -> list[list[list[Guess]]]:
+        """For each text, and each mask in it, the most probable pieces, best first."""
+        if not hasattr(self.task, "filling"):
+            raise OptionError(
+                f"{self.folder.path} ({self.recipe.task.kind}) guesses no hidden words; name the run of a masked "
+                "language model"
+            )
+        return self.task.filling(self.model, self.device).fill([texts] if isinstance(texts, str) else texts, top_k)
 
     def predict(
         self, texts: Sequence[str], options: Strategy | None = None, progress: Progress | None = None

@@ -8,5 +8,6 @@ TASKS = Choices(
     {
         "translation": "regard.tasks.translation:TranslationConfig",
         "language-model": "regard.tasks.language_modelling:LanguageModelConfig",
+        "masked-language-model": "regard.tasks.masked_language_modelling:MaskedLanguageModelConfig",
     },
 )

@@ -1,0 +1,195 @@
+"""BERT: an encoder alone, which reads a text from both sides (Devlin et al. 2019).
+
+Learned positions, segments, a norm on the embeddings, post-norm blocks, GELU. RoBERTa (Liu et al. 2019) and DistilBERT
+(Sanh et al. 2019) are the same with other numbers: see ``PRESETS``. Read it top to bottom: configuration, sizes, parts,
+model.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import torch
+from pydantic import Field, SerializeAsAny, model_validator
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.attention import MECHANISMS
+from regard.attention.heads import HeadShape, SelfAttention
+from regard.attention.masks import Mask, padding
+from regard.core.config import Part
+from regard.core.errors import OptionError
+from regard.core.symbols import Sizes
+from regard.layers import FEED_FORWARDS, NORMS, POSITIONS
+from regard.layers.blocks import EncoderLayer, PostNorm, run_layer
+from regard.layers.dropout import Dropout
+from regard.layers.embeddings import PlainEmbedding, VocabularyHead
+from regard.layers.feed_forward import ACTIVATIONS, FourfoldConfig
+from regard.layers.norms import LayerNormConfig
+
+SPREAD = 0.02
+"""Of all weights at the start."""
+
+
+class BertNormConfig(LayerNormConfig):
+    """LayerNorm with the published ε."""
+
+    epsilon: float = Field(1e-12, gt=0)
+
+
+_POSITIONS = POSITIONS.with_default("learned")
+_FEED_FORWARDS = FEED_FORWARDS.but(plain="regard.layers.feed_forward:FourfoldConfig")
+_NORMS = NORMS.but(layer="regard.models.bert:BertNormConfig")
+
+
+class BertConfig(Part):
+    """An encoder-only Transformer; the defaults are BERT base without its pooler."""
+
+    kind: str = "bert"
+    layers: int = Field(12, ge=1)
+    width: int = Field(768, ge=1)
+    heads: int = Field(12, ge=1)
+    segments: int = Field(2, ge=0)  # kinds of segments (sentence A, sentence B); 0: segments have no vectors
+    pooler: Literal["none", "tanh"] = "none"  # what is made of the first state where one vector stands for the text
+    dropout: float = Field(0.1, ge=0, lt=1)
+    tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
+    attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
+    position: Annotated[SerializeAsAny[Part], _POSITIONS] = Field(default_factory=_POSITIONS.make)
+    feed_forward: Annotated[SerializeAsAny[Part], _FEED_FORWARDS] = Field(default_factory=FourfoldConfig)
+    norm: Annotated[SerializeAsAny[Part], _NORMS] = Field(default_factory=BertNormConfig)
+
+    @model_validator(mode="after")
+    def _fits(self) -> BertConfig:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
+        return self
+
+    def build(self, sizes: Sizes) -> Bert:
+        return Bert(self, sizes)
+
+    def block(self) -> EncoderLayer:
+        key_width = self.width // self.heads
+        mechanism = self.attention.build(key_width, key_width)  # type: ignore[attr-defined]
+        return EncoderLayer(
+            SelfAttention(HeadShape(self.width, self.heads), mechanism),
+            self.feed_forward.build(self.width, 0.0),  # type: ignore[attr-defined]
+            lambda: PostNorm(self.width, self.dropout, self.norm.build),  # type: ignore[attr-defined]
+        )
+
+
+def _size(layers: int, width: int, heads: int, **others: Any) -> dict[str, Any]:
+    return {"layers": layers, "width": width, "heads": heads, "pooler": "tanh", **others}
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "bert-tiny": _size(2, 128, 2),  # to medium: Turc et al. 2019
+    "bert-mini": _size(4, 256, 4),
+    "bert-small": _size(4, 512, 8),
+    "bert-medium": _size(8, 512, 8),
+    "bert-base": _size(12, 768, 12),
+    "bert-large": _size(24, 1024, 16),
+    "distilbert": _size(6, 768, 12, segments=0, pooler="none"),
+    "roberta-base": _size(12, 768, 12, segments=1, position={"kind": "learned", "first": 2}, norm={"epsilon": 1e-5}),
+}
+"""The ``[model]`` table of well-known sizes."""
+
+
+class Segments(nn.Module):
+    """Adds to each embedding the vector of the segment that its token belongs to; where none are said, of the first."""
+
+    def __init__(self, kinds: int, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(kinds, width) * SPREAD)
+
+    def forward(self, x_BSD: Tensor, segments_BS: Tensor | None) -> Tensor:
+        return x_BSD + (self.weight[0] if segments_BS is None else functional.embedding(segments_BS, self.weight))
+
+
+class NoSegments(nn.Module):
+    """Leaves the embeddings as they are; segments that say something are refused rather than lost."""
+
+    def forward(self, x_BSD: Tensor, segments_BS: Tensor | None) -> Tensor:
+        if segments_BS is not None and bool(segments_BS.any()):
+            raise OptionError("this model has no vectors for segments (model.segments = 0); leave segments_BS out")
+        return x_BSD
+
+
+class FirstState(nn.Module):
+    """The state of the opening symbol, as it is, stands for the text."""
+
+    def forward(self, states_BSD: Tensor) -> Tensor:
+        return states_BSD[:, 0]
+
+
+class Pooler(nn.Module):
+    """tanh(W s₀ + b): the state of the opening symbol, made ready to stand for the text."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(width, width)
+
+    def forward(self, states_BSD: Tensor) -> Tensor:
+        return torch.tanh(self.dense(states_BSD[:, 0]))
+
+
+class MaskedHead(nn.Module):
+    """Norm(f(W s + b)), then the words: logits for what stands at each position (Devlin et al. 2019, appendix A.2)."""
+
+    def __init__(self, config: BertConfig, symbols: int, tied: PlainEmbedding | None) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.width, config.width)
+        self.activation = ACTIVATIONS[getattr(config.feed_forward, "activation", "gelu")]
+        self.norm = config.norm.build(config.width)  # type: ignore[attr-defined]
+        self.words = VocabularyHead(symbols, config.width, tied, bias=True)
+
+    def transform(self, states_BSD: Tensor) -> Tensor:
+        """What is compared with every word."""
+        return self.norm(self.activation(self.dense(states_BSD)))
+
+    def forward(self, states_BSD: Tensor) -> Tensor:
+        return self.words(self.transform(states_BSD))
+
+
+class Bert(nn.Module):
+    """Tokens become states that know both sides; ``head`` turns them into logits for what stands at each position.
+
+    ``pooler`` makes one vector of a text's states. The taps ``layers.0``, ``layers.1``, … show every layer's states.
+    """
+
+    def __init__(self, config: BertConfig, sizes: Sizes) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = PlainEmbedding(sizes.outputs, config.width)
+        self.segments = Segments(config.segments, config.width) if config.segments else NoSegments()
+        self.position: Any = config.position.build(config.width, config.heads)  # type: ignore[attr-defined]
+        self.norm = config.norm.build(config.width)  # type: ignore[attr-defined]
+        self.dropout = Dropout(config.dropout)
+        self.layers = nn.ModuleList(config.block() for _ in range(config.layers))
+        self.pooler = Pooler(config.width) if config.pooler == "tanh" else FirstState()
+        self.head = MaskedHead(config, sizes.outputs, None if config.tied == "none" else self.embedding)
+        self.recompute = False  # activation checkpointing, set by the training loop
+        self.apply(start)
+        for weight in self.position.parameters():
+            nn.init.normal_(weight, std=SPREAD)
+
+    @property
+    def context(self) -> int:
+        """How many tokens it can read, the symbols around a text among them; 0: as many as one likes."""
+        return self.position.capacity
+
+    def forward(self, tokens_BS: Tensor, lengths_B: Tensor | Mask, segments_BS: Tensor | None = None) -> Tensor:
+        """states_BSD; of each row so many tokens are there, or a mask says who may look at whom."""
+        mask = lengths_B if isinstance(lengths_B, Mask) else padding(lengths_B, tokens_BS.shape[1])
+        x_BSD = self.position.embed(self.segments(self.embedding(tokens_BS), segments_BS))
+        x_BSD = self.dropout(self.norm(x_BSD))
+        for layer in self.layers:
+            x_BSD = run_layer(layer, self.recompute, x_BSD, mask, self.position)
+        return x_BSD
+
+
+def start(module: nn.Module) -> None:
+    """The first weights: small ones, no biases."""
+    if isinstance(module, nn.Linear):
+        nn.init.normal_(module.weight, std=SPREAD)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)

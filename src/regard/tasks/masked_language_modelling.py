@@ -1,0 +1,248 @@
+"""Masked language modelling: some words of a text are hidden, and guessed from both sides (Devlin et al. 2019)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from regard.core.config import Part
+from regard.core.errors import DataError, OptionError, RecipeError, enumerate_problems
+from regard.core.seams import Answer, Progress, Sums
+from regard.core.symbols import Sizes
+from regard.data.batching import in_length_order
+from regard.data.texts import TextCorpus
+from regard.data.token_files import TokenFile, token_file
+from regard.data.tokenizers import Tokenizer
+from regard.data.vocabularies import Vocabularies
+from regard.data.word_pieces import going_on
+from regard.decoding.options import Strategy
+from regard.layers.embeddings import output_matrix, output_states
+from regard.layers.vocabulary_loss import VocabularyLoss, vocabulary_loss
+from regard.tasks.filling import Filling
+from regard.tasks.masking import Hidden, Masking, Stretches, document_spans, joined_spans
+from regard.tasks.translation import pad
+
+SCORED_AT_ONCE = 16384
+"""Tokens of a batch when a split is scored."""
+SCORING_SEED = 0
+"""Whatever a run's seed, the same words are hidden when it is scored."""
+
+
+class MaskedLanguageModelConfig(Part):
+    """What stands behind the masks in running text."""
+
+    kind: str = "masked-language-model"
+    context: int = Field(128, ge=3)  # tokens that are read at once, the symbols around a text among them
+    documents: Literal["joined", "apart"] = "joined"  # apart: a text is one document, or a piece of it
+    share: float = Field(0.15, gt=0, le=1)  # of all tokens, to be guessed
+    masked: float = Field(0.8, ge=0, le=1)  # of those, shown as the mask
+    random: float = Field(0.1, ge=0, le=1)  # of those, shown as any other symbol; the rest is shown as it is
+    words: Literal["pieces", "whole"] = "pieces"  # whole: all pieces of a word are hidden together
+    pseudo: int = Field(1000, ge=0)  # tokens over which the pseudo-perplexity is taken; 0: it is not
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> MaskedLanguageModelConfig:
+        if self.masked + self.random > 1:
+            raise ValueError(f"masked = {self.masked} and random = {self.random} are more than all; lower one of them")
+        return self
+
+    def build(
+        self, corpus: TextCorpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+    ) -> MaskedLanguageModelling:
+        if dropout:
+            raise OptionError("tokenizer.dropout is for pairs; running text is tokenised once: set it to 0")
+        refuse_symbols_missing(vocabularies.target)
+        return MaskedLanguageModelling(self, corpus, vocabularies, seed)
+
+
+def refuse_symbols_missing(tokenizer: Tokenizer) -> None:
+    needed = {"pad": "fills up", "sos": "opens a text", "eos": "closes a text", "mask": "hides a word"}
+    lacking = [f"none that {what}" for name, what in needed.items() if getattr(tokenizer.specials, name) < 0]
+    if lacking:
+        title = 'masked language modelling needs symbols that this tokenizer lacks; choose tokenizer.kind = "wordpiece"'
+        raise RecipeError(enumerate_problems(title, lacking))
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedBatch:
+    """Texts side by side; ``chosen_N`` are the flat indices of the positions that are asked about."""
+
+    tokens_BS: Tensor
+    lengths_B: Tensor
+    chosen_N: Tensor
+    answers_N: Tensor
+
+
+class MaskedLanguageModelling:
+    """The task over one corpus of running text."""
+
+    additive = True
+
+    def __init__(
+        self, config: MaskedLanguageModelConfig, corpus: TextCorpus, vocabularies: Vocabularies, seed: int
+    ) -> None:
+        self.config = config
+        self.corpus = corpus
+        self.vocabularies = vocabularies
+        self.seed = seed
+        self._files: dict[str, TokenFile] = {}
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self.vocabularies.target
+
+    def sizes(self) -> Sizes:
+        return self.vocabularies.sizes()
+
+    # -- examples and batches -------------------------------------------------------------------------------
+
+    @cached_property
+    def masking(self) -> Masking:
+        config, specials = self.config, self.tokenizer.specials
+        ordinary_W = np.isin(np.arange(self.tokenizer.size), specials.known(), invert=True)
+        goes_on_W = going_on(self.tokenizer) if config.words == "whole" else None
+        return Masking(config.share, config.masked, config.random, specials.mask, ordinary_W, goes_on_W)
+
+    def file(self, split: str) -> TokenFile:
+        """The split's tokens, made on first use."""
+        if split not in self._files:
+            texts = self.corpus.splits[split]
+            self._files[split] = token_file(texts, self.tokenizer, lines=self.corpus.lines)
+        return self._files[split]
+
+    def examples(self, split: str, epoch: int) -> Sequence[Hidden]:
+        if split not in self.corpus.splits:
+            return []
+        specials, room = self.tokenizer.specials, self.config.context - 2
+        tokens = self.file(split).open()
+        trained = split == "train"
+        if self.config.documents == "apart":
+            spans_N2 = document_spans(tokens, specials.eos, room)
+        else:
+            first = int(np.random.default_rng((self.seed, epoch)).integers(room)) if trained else 0
+            spans_N2 = joined_spans(tokens, room, first)
+        if trained and not len(spans_N2):
+            raise DataError("the training text has no tokens; give more text, or another tokenizer")
+        key = (self.seed, epoch) if trained else (SCORING_SEED, 0)
+        return Stretches(tokens, spans_N2, self.masking, specials.sos, specials.eos, key)
+
+    def lengths(self, examples: Sequence[Hidden]) -> np.ndarray:
+        """How many are asked about, and how many are read."""
+        if isinstance(examples, Stretches):
+            return examples.lengths()
+        return np.array([(len(one.chosen), len(one.tokens)) for one in examples]).reshape(-1, 2)
+
+    def weight(self, lengths_NA: np.ndarray) -> int:
+        return int(lengths_NA[:, 0].sum())
+
+    def collate(self, examples: Sequence[Hidden], device: torch.device) -> MaskedBatch:
+        tokens_BS, lengths_B = pad([one.tokens for one in examples], fill=self.tokenizer.specials.pad)
+        chosen = [row * tokens_BS.shape[1] + one.chosen for row, one in enumerate(examples)]
+        arrays = (tokens_BS, lengths_B, np.concatenate(chosen), np.concatenate([one.answers for one in examples]))
+        return MaskedBatch(*(torch.from_numpy(array).to(device) for array in arrays))
+
+    # -- loss -----------------------------------------------------------------------------------------------
+
+    def sums(self, model: nn.Module, batch: MaskedBatch) -> Sums:
+        loss = guessing_loss(model, batch)
+        count = len(batch.answers_N)
+        return Sums(
+            {"loss": loss.smoothed, "masked_accuracy": loss.correct},
+            {"loss": count, "masked_accuracy": count},
+        )
+
+    def derived(self, split: str, figures: Mapping[str, float]) -> dict[str, float]:
+        return {"masked_perplexity": math.exp(min(figures["loss"], 700.0))}
+
+    # -- answers and scores ---------------------------------------------------------------------------------
+
+    def filling(self, model: nn.Module, device: torch.device) -> Filling:
+        """What fills gaps with this model."""
+        return Filling(model, self.tokenizer, device)
+
+    def predict(
+        self,
+        model: nn.Module,
+        inputs: Sequence[str],
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> list[list[Answer]]:
+        """Each text with its masks filled."""
+        return self.filling(model, device).answers(inputs, getattr(options, "n_best", 1), progress)
+
+    @torch.inference_mode()
+    def score(
+        self,
+        model: nn.Module,
+        split: str,
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Loss and accuracy over the hidden words, and what each word is worth where all others are shown."""
+        model.eval()
+        examples = self.examples(split, 0)
+        alone = self.hidden_one_by_one(examples)
+        total = len(examples) + len(alone)
+        loss, correct, count = self.totals(model, examples, device, 0, total, progress)
+        means = {"loss": loss / max(count, 1), "masked_accuracy": correct / max(count, 1)}
+        scores = {**means, **self.derived(split, means), "tokens": count}
+        if alone:
+            loss, _, count = self.totals(model, alone, device, len(examples), total, progress)
+            scores |= {"pseudo_perplexity": math.exp(min(loss / count, 700.0)), "pseudo_tokens": count}
+        return scores
+
+    def totals(
+        self, model: nn.Module, examples: Sequence[Hidden], device: torch.device, done: int, of: int,
+        progress: Progress | None,
+    ) -> tuple[float, float, int]:  # fmt: skip
+        """Loss, right guesses and guesses over all examples."""
+        loss, correct, count = 0.0, 0.0, 0
+        for places in in_length_order(self.lengths(examples), SCORED_AT_ONCE):
+            sums = self.sums(model, self.collate([examples[place] for place in places], device))
+            loss += float(sums.sums["loss"])
+            correct += float(sums.sums["masked_accuracy"])
+            count += sums.counts["loss"]
+            done += len(places)
+            if progress is not None:
+                progress(done, of)
+        return loss, correct, count
+
+    def hidden_one_by_one(self, examples: Sequence[Hidden]) -> list[Hidden]:
+        """Single tokens, at even distances over the split, each behind a mask while all others are shown: exp of their
+        mean loss is the pseudo-perplexity (Salazar et al. 2020, eq. 3)."""
+        if not isinstance(examples, Stretches) or not self.config.pseudo:
+            return []
+        ends_N = np.cumsum(examples.lengths()[:, 1] - 2)
+        total = int(ends_N[-1]) if len(ends_N) else 0
+        found = []
+        for pick in np.unique(np.linspace(0, total - 1, min(self.config.pseudo, total)).astype(np.int64)):
+            place = int(np.searchsorted(ends_N, pick, side="right"))
+            tokens = examples.plain(place)
+            position = int(pick - ends_N[place]) + len(tokens) - 1  # counted from the closing symbol
+            answer = tokens[position]
+            if self.masking.ordinary_W[answer]:
+                shown = tokens.copy()
+                shown[position] = self.masking.mask
+                found.append(Hidden(shown, np.array([position]), np.array([answer])))
+        return found
+
+
+def guessing_loss(model: nn.Module, batch: MaskedBatch) -> VocabularyLoss:
+    """Over the chosen positions alone: the head sees no others."""
+    head: Any = model.head
+    if not hasattr(head, "transform"):
+        name = type(model).__name__
+        raise OptionError(f'{name} has no head that guesses what is hidden; choose model.kind = "bert" for this task')
+    states_BSD = model(batch.tokens_BS, batch.lengths_B)
+    states_ND = head.transform(states_BSD.flatten(0, 1).index_select(0, batch.chosen_N))
+    return vocabulary_loss(output_states(head.words, states_ND), output_matrix(head.words), batch.answers_N)
