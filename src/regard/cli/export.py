@@ -10,26 +10,35 @@ import typer
 from regard.cli.console import JSON_OPTION, plain, say, write_json
 
 EXAMPLES = """\b
-Example:
+Examples:
   regard export runs/first --to huggingface --out exported/first
+  regard export runs/first --to ctranslate2 --dtype int8 --out exported/fast
 """
+
+OPENED = {
+    "huggingface": 'transformers.{loader}.from_pretrained("{out}")',
+    "ctranslate2": 'ctranslate2.{loader}("{out}")',
+}
 
 
 def export(
     run: Path = typer.Argument(help="A run folder, of a model of kind gpt, llama or transformer."),
-    to: str = typer.Option(..., "--to", metavar="FORMAT", help="huggingface."),
+    to: str = typer.Option(..., "--to", metavar="FORMAT", help="huggingface or ctranslate2."),
     out: Path = typer.Option(..., "--out", metavar="FOLDER", help="The folder to make."),
+    dtype: str = typer.Option(
+        "", "--dtype", metavar="TYPE", help="Of ctranslate2's weights: float32 (usual) or int8.", show_default=False
+    ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Write a run in a format that others read."""
     from regard.interop.exporting import export as write
 
-    exported = write(run, to, out)
+    exported = write(run, to, out, dtype)
     if as_json:
         write_json(asdict(exported))
         return
     say(f"[bold]{plain(exported.folder)}[/bold]: {exported.architecture}, {exported.parameters:,} parameters")
-    say(plain(f'next: transformers.{exported.loader}.from_pretrained("{out}")'), style="dim")
+    say(plain(f"next: {OPENED[to].format(loader=exported.loader, out=out)}"), style="dim")
 
 
 export.__doc__ = f"{export.__doc__}\n\n{EXAMPLES}"

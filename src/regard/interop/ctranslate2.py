@@ -1,0 +1,76 @@
+"""A run becomes a CTranslate2 folder: where the user wants it, or kept beside the weights that it was made of."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from regard.core.config import nearest
+from regard.core.errors import OptionError, RunError
+from regard.interop.ctranslate2_model import refuse_inexpressible, specification
+from regard.interop.folders import new_folder
+from regard.runs.load import Run
+from regard.training import checkpoints
+
+DTYPES = ("float32", "int8")
+FOLDER = "ctranslate2"
+HASH_LENGTH = 16
+MODEL = "model.bin"
+
+
+def library() -> Any:
+    """The package, or how to get it."""
+    try:
+        import ctranslate2
+    except ImportError as error:
+        raise OptionError("ctranslate2 is not installed: pip install 'regard[ctranslate2]'") from error
+    return ctranslate2
+
+
+def refuse_unknown(dtype: str) -> None:
+    if dtype not in DTYPES:
+        raise OptionError(
+            f"CTranslate2 weights of {dtype!r} are not made here{nearest(dtype, DTYPES)}; known: {', '.join(DTYPES)}"
+        )
+
+
+def convert(run: Run, out: Path, dtype: str = "float32") -> Any:
+    """Writes the new folder ``out`` with model, vocabularies and our tokenizers; returns the specification.
+
+    In int8 matrices are rounded row by row to 255 steps, norms and biases stay as they are.
+    """
+    library()
+    refuse_unknown(dtype)
+    spec = specification(run)
+    spec.validate()
+    spec.optimize(quantization=dtype)
+    with new_folder(out) as part:
+        spec.save(str(part))
+        run.vocabularies.save(part)
+    return spec
+
+
+def place(run: Run, dtype: str) -> Path:
+    """Where the conversion of these very weights is kept."""
+    digest = checkpoints.weights_hash(checkpoints.weights_of(run.model))
+    return run.folder.path / FOLDER / f"{dtype}-{digest[:HASH_LENGTH]}"
+
+
+def kept(run: Run, dtype: str = "float32") -> Path:
+    """The run's conversion, made on first use, and anew when the weights have changed."""
+    library()
+    refuse_unknown(dtype)
+    refuse_inexpressible(run)
+    folder = place(run, dtype)
+    if (folder / MODEL).is_file():
+        return folder
+    try:
+        convert(run, folder, dtype)
+    except RunError:
+        if not (folder / MODEL).is_file():  # else somebody else was faster
+            raise
+    for older in folder.parent.glob(f"{dtype}-*"):
+        if older != folder:
+            shutil.rmtree(older, ignore_errors=True)
+    return folder
