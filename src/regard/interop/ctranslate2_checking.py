@@ -34,7 +34,7 @@ def check_ctranslate2(run: Run, probe: Probe, plain: Tensor) -> Check:
         try:
             difference = by_tokens(run, probe, engine) if probe.source else by_symbols(probe, engine, plain)
             ours, theirs = ([one[0].tokens for one in own] for own in greedily(run, probe, engine))
-        except (RuntimeError, RegardError) as error:  # the former is the library's word for a model it cannot read
+        except (RuntimeError, ValueError, RegardError) as error:  # the library's words for what it cannot read
             return Check(name, f"{what}; {folder}: {error}", float("inf"), EXACT)
     return Check(name, what, difference, EXACT, *first_other(ours, theirs, run))
 

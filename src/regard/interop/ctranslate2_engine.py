@@ -99,8 +99,9 @@ class Ctranslate2Engine:
 
     - A beam ends when ``size`` answers have ended (our ``stop = "full"``), whatever ``stop`` says. It ranks by
       log-probability / length^α, we by Wu et al.'s penalty: all of its answers are taken and ranked anew by ours.
-    - What is never chosen is taken away before probabilities are made, not after: log-probabilities are higher by
-      those symbols' share, which is next to nothing in a trained model.
+    - Symbols that are never chosen can only be forbidden before probabilities are made, which would raise those of all
+      others. So they are not, and an input whose answers hold one, which hardly happens, is asked again with them
+      forbidden; as is everything that somebody watches.
     - Sampling has random numbers of its own: the same seed and inputs give the same answers, but not those of torch,
       and not the same in another batch.
     """
@@ -139,7 +140,7 @@ class Ctranslate2Engine:
     ) -> list[list[Hypothesis]]:
         """One list of hypotheses, best first, for each input, in the order of the inputs.
 
-        A batch is given the limit of its longest input; who then said more than their own limit are asked again
+        A batch is given the limit of its longest input; those with more to say than their own limit are asked again
         among inputs of that limit.
         """
         if isinstance(self.speaker, Translator) and prompts is not None and any(prompts):
@@ -147,15 +148,13 @@ class Ctranslate2Engine:
         if not inputs:
             return []
         limits = [min(options.limit(len(one)), self.longest or sys.maxsize) for one in inputs]
-        found: dict[int, list[Hypothesis]] = {}
-        self._answer(self._plan(inputs, options), inputs, limits, options, watch, progress, found)
-        beyond: dict[int, list[int]] = {}
-        for place, own in found.items():
-            if any(said(one) > limits[place] for one in own):
-                beyond.setdefault(limits[place], []).append(place)
-        self._answer(list(beyond.values()), inputs, limits, options, watch, None, found)
+        asking = _Asking(inputs, limits, options, watch)
+        plan = [_Batch(places, watch is not None) for places in self._plan(inputs, options)]
+        while plan:
+            self._answer(plan, asking, progress)
+            plan = asking.again(self.symbols.forbidden)
         number = getattr(options, "n_best", 1)
-        return [found[place][:number] for place in range(len(inputs))]
+        return [asking.found[place][:number] for place in range(len(inputs))]
 
     def score(self, inputs: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[tuple[float, ...]]:
         """For each input the log-probabilities of its given answer's tokens and of the closing symbol."""
@@ -176,51 +175,44 @@ class Ctranslate2Engine:
         lengths = [len(one) for one in inputs]
         openings = lengths if isinstance(self.speaker, Writer) else [0] * len(inputs)
         plan = list(batches(lengths, openings, options.rows, BUDGET, SPREAD))
+        if isinstance(self.speaker, Writer):  # beside a prompt of one token, others would come back in their answers
+            both = ([[place for place in own if (lengths[place] > 1) == longer] for own in plan] for longer in (1, 0))
+            return [own for parts in both for own in parts if own]
         threads = torch.get_num_threads()
-        if len(plan) < threads and len(inputs) >= FEW * threads and isinstance(self.speaker, Translator):
+        if len(plan) < threads and len(inputs) >= FEW * threads:
             order = [place for own in plan for place in own]
             size = -(-len(order) // threads)
             plan = [order[start : start + size] for start in range(0, len(order), size)]
         return plan
 
-    def _answer(
-        self,
-        plan: list[list[int]],
-        inputs: Sequence[Sequence[int]],
-        limits: Sequence[int],
-        options: Strategy,
-        watch: Callable[[Sequence[int]], Watch] | None,
-        progress: Progress | None,
-        found: dict[int, list[Hypothesis]],
-    ) -> None:
+    def _answer(self, plan: list[_Batch], asking: _Asking, progress: Progress | None) -> None:
         """All batches are handed over at once; what comes back is put into the places that it belongs to."""
-        if not plan:
-            return
-        named, ways = search_options(options), 1 if isinstance(options, Beam) else options.rows
-        model = self._seeded(options.seed) if isinstance(options, Sampling) else self.model(
-            min(torch.get_num_threads(), len(plan))
-        )  # fmt: skip
-        forbidden = [[self.speaker.target[id]] for id in self.symbols.forbidden]
+        options, ways = asking.options, asking.ways
+        named = {**search_options(options), "return_scores": True, "return_end_token": True, "asynchronous": True}
+        if isinstance(options, Sampling):
+            model = self._seeded(options.seed)
+        else:
+            model = self.model(min(torch.get_num_threads(), len(plan)))
         waiting = []
-        for places in plan:
-            ear = Ear(watch(places), ways, self.symbols.end) if watch and not isinstance(options, Beam) else None
-            asked = self.speaker.ask(
-                model,
-                [inputs[place] for place in places for _ in range(ways)],
-                max(limits[place] for place in places),
-                {**named, "suppress_sequences": forbidden or None, "return_scores": True, "return_end_token": True,
-                 "asynchronous": True, **({} if ear is None else {"callback": ear})},
-            )  # fmt: skip
-            waiting.append((places, asked, ear))
+        for batch in plan:
+            ear = Ear(asking.watch(batch.places), ways, self.symbols.end) if asking.watch else None
+            more: dict[str, Any] = {} if ear is None else {"callback": ear}
+            if batch.forbid and self.symbols.forbidden:
+                more["suppress_sequences"] = [[self.speaker.target[id]] for id in self.symbols.forbidden]
+            rows = [asking.inputs[place] for place in batch.places for _ in range(ways)]
+            limit = max(asking.limits[place] for place in batch.places)
+            waiting.append((batch.places, self.speaker.ask(model, rows, limit, {**named, **more}), ear))
         for places, asked, ear in waiting:
-            said = [self.speaker.read(result.result()) for result in asked]
+            halted = set() if ear is None else ear.halted
+            rows_said = [self.speaker.read(result.result()) for result in asked]
             for number, place in enumerate(places):
-                rows = range(number * ways, (number + 1) * ways)
-                own = [self._hypothesis(one, options, ear is not None and row in ear.halted)
-                       for row in rows for one in said[row]]  # fmt: skip
-                found[place] = ranked(own)
+                own = range(number * ways, (number + 1) * ways)
+                asking.chosen[place] = max(len(one.tokens) for row in own for one in rows_said[row])
+                asking.found[place] = ranked(
+                    [self._hypothesis(one, options, row in halted) for row in own for one in rows_said[row]]
+                )
             if progress is not None:
-                progress(len(found), len(inputs))
+                progress(len(asking.found), len(asking.inputs))
 
     def _hypothesis(self, one: Spoken, options: Strategy, halted: bool) -> Hypothesis:
         """Their score, undone, and ours made of it."""
@@ -234,6 +226,44 @@ class Ctranslate2Engine:
         """A worker draws its seed when it first samples, so a seed wants a worker of its own."""
         library().set_random_seed(seed)
         return self._load(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Places of inputs that are asked together, and whether what is never chosen is forbidden to them."""
+
+    places: list[int]
+    forbid: bool
+
+
+class _Asking:
+    """What is asked, and what was found so far."""
+
+    def __init__(
+        self,
+        inputs: Sequence[Sequence[int]],
+        limits: Sequence[int],
+        options: Strategy,
+        watch: Callable[[Sequence[int]], Watch] | None,
+    ) -> None:
+        self.inputs, self.limits, self.options = inputs, limits, options
+        self.ways = 1 if isinstance(options, Beam) else options.rows
+        self.watch = None if isinstance(options, Beam) else watch
+        self.found: dict[int, list[Hypothesis]] = {}
+        self.chosen: dict[int, int] = {}  # the most tokens of an answer, the closing one among them
+        self.tamed: set[int] = set()
+
+    def again(self, forbidden: Sequence[int]) -> list[_Batch]:
+        """Those who went beyond their limit or said what is never chosen, among their like."""
+        never, groups = {*forbidden}, dict[tuple[int, bool, bool], list[int]]()
+        for place, own in self.found.items():
+            wild = place not in self.tamed and any(never.intersection(one.tokens) for one in own)
+            if wild:
+                self.tamed.add(place)
+            if wild or self.chosen[place] > self.limits[place]:
+                alike = self.limits[place], place in self.tamed, len(self.inputs[place]) > 1
+                groups.setdefault(alike, []).append(place)
+        return [_Batch(places, forbid) for (_, forbid, _), places in groups.items()]
 
 
 class Ear:
@@ -252,11 +282,6 @@ class Ear:
             return False
         self.halted.add(step.batch_id)
         return True
-
-
-def said(one: Hypothesis) -> int:
-    """How many tokens were chosen, the closing one among them."""
-    return len(one.tokens) + one.finished
 
 
 def search_options(options: Strategy) -> dict[str, Any]:

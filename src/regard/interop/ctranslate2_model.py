@@ -59,7 +59,7 @@ def problems(table: Mapping[str, Any]) -> list[str]:
     else:
         wanted.append(("norm.kind", ("layer", "rms")))
     found = [
-        f"model.{path} = {at(table, path)!r}; it has {' and '.join(map(repr, known))} only"
+        f"model.{path} = {at(table, path)!r}; it has {', '.join(map(repr, known))} only"
         for path, known in wanted
         if at(table, path) not in known
     ]
@@ -204,7 +204,8 @@ def fill_norm(spec: Any, norm: Any) -> None:
 
 
 def array(tensor: Tensor) -> np.ndarray:
-    return np.ascontiguousarray(tensor.detach().float().cpu().numpy())
+    """A copy: their quantisation works in place, and the model lives on."""
+    return tensor.detach().float().cpu().contiguous().numpy().copy()
 
 
 # -- vocabulary -------------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ class Exported:
 
 
 def export(run: str | Path, to: str, out: str | Path, dtype: str = "") -> Exported:
-    """Writes a run into the new folder ``out`` in the format ``to``; ``dtype`` is its weights', if there is a choice."""
+    """Writes a run into the new folder ``out`` in the format ``to``; ``dtype``: of its weights, if it matters."""
     if to not in TARGETS:
         raise OptionError(f"--to {to} is not known{nearest(to, TARGETS)}; known: {', '.join(TARGETS)}")
     target = TARGETS[to]
