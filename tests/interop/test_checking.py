@@ -65,7 +65,8 @@ def found(run: Path) -> dict[str, Check]:
 @pytest.mark.parametrize("name", TREES)
 def test_a_sound_run_holds(runs: dict[str, Path], name: str) -> None:
     checks = found(runs[name])
-    assert list(checks) == ["weights", "cache", "batch", "reference", "fused", "bfloat16", "huggingface", "onnx"]
+    ways = ["weights", "cache", "batch", "reference", "fused", "bfloat16", "huggingface", "onnx", "ctranslate2"]
+    assert list(checks) == ways
     assert all(one.holds for one in checks.values()), checks
     assert checks["bfloat16"].difference > 0, "something was computed in narrow numbers"
     assert bool(checks["huggingface"].skipped) == (name in ("bahdanau", "recurrent"))
@@ -140,6 +141,7 @@ def test_what_is_printed(runs: dict[str, Path], capsys: pytest.CaptureFixture[st
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("✓  weights")
     assert "at most 1.0e-04), the same tokens" in lines[1]
-    assert "–  huggingface" in lines[-2]
-    assert lines[-1].startswith("–  onnx")
-    assert lines[-1].endswith('not done, nowhere is not installed: pip install "regard[onnx]"')
+    assert lines[-3].startswith("–  huggingface")
+    assert lines[-2].startswith("–  onnx")
+    assert lines[-2].endswith('not done, nowhere is not installed: pip install "regard[onnx]"')
+    assert lines[-1].startswith("–  ctranslate2")

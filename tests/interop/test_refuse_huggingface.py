@@ -309,8 +309,8 @@ def test_a_folder_without_a_tokenizer(copy: Copy) -> None:
     (folder / "tokenizer.json").unlink()
     assert refused(folder) == (
         "FOLDER holds no tokenizer in a form that is known (tokenizer.json; or vocab.json with merges.txt; or "
-        "vocab.txt; or source.spm, target.spm and vocab.json; or tokenizer.model); there are config.json, generation_config.json, "
-        "model.safetensors, tokenizer_config.json. To make one of what is there: "
+        "vocab.txt; or source.spm, target.spm and vocab.json; or tokenizer.model); there are config.json, "
+        "generation_config.json, model.safetensors, tokenizer_config.json. To make one of what is there: "
         "transformers.AutoTokenizer.from_pretrained(FOLDER).save_pretrained(FOLDER)"
     )
 

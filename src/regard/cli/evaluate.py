@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from regard.cli.console import JSON_OPTION, console, counting, plain, say, write_json
+from regard.cli.engine import ENGINE, ENGINE_DTYPE, through
 from regard.cli.strategy import BEAM, GREEDY, choose
 from regard.core.errors import OptionError
 
@@ -17,6 +18,7 @@ Examples:
   regard evaluate runs/first
   regard evaluate runs/first --source news.en --reference news.fr --beam 5
   regard evaluate runs/first --against runs/second
+  regard evaluate runs/first --engine ctranslate2 --engine-dtype int8
 """
 
 OF_TEXT = ("loss", "perplexity", "bits_per_character", "masked_perplexity", "pseudo_perplexity")
@@ -36,6 +38,8 @@ def evaluate(
     against: Path = typer.Option(
         None, "--against", metavar="RUN", help="Another run: paired significance on the same sentences."
     ),
+    engine: str = ENGINE,
+    engine_dtype: str = ENGINE_DTYPE,
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Score a run on its test split, or on files of your own."""
@@ -46,12 +50,13 @@ def evaluate(
     from regard.runs.load import load
     from regard.runs.significance import significance
 
-    loaded = load(run)
+    loaded = through(load(run), engine, engine_dtype)
     options = choose(loaded.recipe.decoding, beam=beam, greedy=greedy)
     with counting("translating") as progress:
         scores = score(loaded, source=source or "", reference=reference or "", options=options, progress=progress)
     if against is not None:
-        scores["against"] = significance(loaded, load(against), source or "", reference or "", options)
+        other = through(load(against), engine, engine_dtype)
+        scores["against"] = significance(loaded, other, source or "", reference or "", options)
     if as_json:
         write_json(scores)
     else:
@@ -81,6 +86,8 @@ def show(scores: dict[str, Any]) -> None:
         if any(f"{split}{name}" in scores for split in splits):
             table.add_row(name.replace("_", " "), *(_figure(scores, f"{split}{name}") for split in splits))
     console.print(table)
+    if "engine" in scores:
+        say(f"answers by {plain(scores['engine'])}; scores.json is left as it was", style="dim")
     if "bleu_signature" in scores:
         say(f"BLEU {plain(scores['bleu_signature'])}", style="dim")
     if scores.get("skipped"):

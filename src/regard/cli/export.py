@@ -13,12 +13,14 @@ EXAMPLES = """\b
 Examples:
   regard export runs/first --to huggingface --out exported/first
   regard export runs/first --to onnx --out exported/first-onnx
+  regard export runs/first --to ctranslate2 --dtype int8 --out exported/fast
 """
 
-FORMATS = "huggingface (gpt, llama, transformer) or onnx (every kind)."
+FORMATS = "huggingface (gpt, llama, transformer, bert), onnx (all but bert), or ctranslate2 (gpt, llama, transformer)."
 NEXT = {
-    "huggingface": lambda exported: f'transformers.{exported.loader}.from_pretrained("{exported.folder}")',
-    "onnx": lambda exported: f"{exported.loader}; {exported.folder}/regard.json says what the graphs take and give",
+    "huggingface": 'transformers.{loader}.from_pretrained("{folder}")',
+    "onnx": "{loader}; {folder}/regard.json says what the graphs take and give",
+    "ctranslate2": 'ctranslate2.{loader}("{folder}")',
 }
 """What to do with what was written."""
 
@@ -27,17 +29,21 @@ def export(
     run: Path = typer.Argument(help="A run folder; which kinds of model can go depends on the format."),
     to: str = typer.Option(..., "--to", metavar="FORMAT", help=FORMATS),
     out: Path = typer.Option(..., "--out", metavar="FOLDER", help="The folder to make."),
+    dtype: str = typer.Option(
+        "", "--dtype", metavar="TYPE", help="Of ctranslate2's weights: float32 (usual) or int8.", show_default=False
+    ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Write a run in a format that others read."""
     from regard.interop.exporting import export as write
 
-    exported = write(run, to, out)
+    exported = write(run, to, out, dtype)
     if as_json:
         write_json(asdict(exported))
         return
     say(f"[bold]{plain(exported.folder)}[/bold]: {exported.architecture}, {exported.parameters:,} parameters")
-    say(plain(f"next: {NEXT[exported.target](exported)}"), style="dim")
+    opened = NEXT[exported.target].format(loader=exported.loader, folder=exported.folder)
+    say(plain(f"next: {opened}"), style="dim")
 
 
 export.__doc__ = f"{export.__doc__}\n\n{EXAMPLES}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from regard.cli.console import JSON_OPTION, counting, read_lines, write_json
+from regard.cli.engine import ENGINE, ENGINE_DTYPE, through
 from regard.cli.strategy import BEAM, GREEDY, choose
 from regard.cli.writing import Manner, Shots, talk, write_on
 from regard.core.errors import DataError, OptionError
@@ -24,6 +25,7 @@ Examples:
   regard predict runs/first --file in.txt --beam 5 > out.txt
   echo "the dog sleeps" | regard predict runs/first --temperature 0.8 --seed 7
   regard predict runs/first --file in.txt --reference given.txt
+  regard predict runs/first --file in.txt --engine ctranslate2 --engine-dtype int8
   regard predict runs/shakespeare --prompt "ROMEO:" --max-tokens 300 --temperature 0.8 --seed 7
   regard predict runs/shakespeare --interactive
 """
@@ -78,6 +80,8 @@ def predict(
     keep_end: bool = typer.Option(
         False, "--keep-end", metavar="", help="Of a prompt beyond the context, keep the end."
     ),
+    engine: str = ENGINE,
+    engine_dtype: str = ENGINE_DTYPE,
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Answer texts with a trained run: one line in, one line out; or let a language model write on."""
@@ -85,9 +89,11 @@ def predict(
         raise OptionError("give texts on the command line or --file, not both")
     if reference is not None and (beam or greedy or temperature is not None or top_k or top_p < 1 or n_best > 1):
         raise OptionError("--reference scores given answers and decodes nothing; leave out the way of decoding")
+    if reference is not None and engine != "torch":
+        raise OptionError("--reference is scored by the model itself; leave out --engine")
     from regard.runs.load import load
 
-    loaded = load(run)
+    loaded = through(load(run), engine, engine_dtype)
     chosen = {"beam": beam, "greedy": greedy, "temperature": temperature, "top_k": top_k, "top_p": top_p,
               "min_p": min_p, "repetition_penalty": repetition_penalty, "seed": seed, "n_best": n_best,
               "max_tokens": max_tokens}  # fmt: skip

@@ -107,10 +107,24 @@ class Engine(Protocol):
     """Inputs to hypotheses, whatever does the work.
 
     Law: one list of hypotheses, best first, for each input, in the order of the inputs, and the same answer
-    whatever else stands in the batch.
+    whatever else stands in the batch. With ``prompts`` an answer begins after its prompt, and only what follows is
+    returned. ``watch`` makes, for the places of a batch, somebody who is shown its tokens as they are chosen.
     """
 
-    def predict(self, inputs: Sequence[Sequence[int]], options: Any) -> list[list[Hypothesis]]: ...
+    @property
+    def name(self) -> str:
+        """What stands beside scores."""
+        ...
+
+    def predict(
+        self,
+        inputs: Sequence[Sequence[int]],
+        options: Any,
+        *,
+        prompts: Sequence[Sequence[int]] | None = None,
+        progress: Progress | None = None,
+        watch: Callable[[Sequence[int]], Any] | None = None,
+    ) -> list[list[Hypothesis]]: ...
 
 
 @dataclass(slots=True)
@@ -139,7 +153,8 @@ class Task(Protocol):
 
     A task may also have: ``weights`` (how often each training example is seen), ``order(examples, budget)`` (its own
     batches, or None), ``carried()`` and ``restore(tensors)`` (what it keeps from step to step, for checkpoints),
-    ``derived(split, means)`` (figures that are no means), ``glimpse(model, device)`` (a sample to look at).
+    ``derived(split, means)`` (figures that are no means), ``glimpse(model, device)`` (a sample to look at), and in
+    ``predict`` and ``score`` a keyword ``engine``: who searches for answers in the model's place.
     """
 
     additive: bool

@@ -39,6 +39,8 @@ class TorchEngine:
     answer begins after its prompt, and only what follows is returned.
     """
 
+    name = "torch"
+
     def __init__(
         self,
         model: Decodable,

@@ -54,8 +54,12 @@ def walk(
             tokens_BN = rest.read(tokens_BN, chosen_B, running_B)
         gains_BN = scores_RW.gather(1, tokens_BN.view(len(scores_RW), -1)).view_as(tokens_BN)
         ended_BN = ways.go_on(running_B, tokens_BN, gains_BN, symbols.end, tree, chosen_B < 1)
-        if watch is not None and (halted_BN := watch(running_B, tokens_BN)) is not None:
-            ended_BN = ways.end(running_B, ended_BN | halted_BN)
+        heard_B = chosen_B >= 1  # what is read of an opening was not chosen
+        if watch is not None and bool(heard_B.any()):
+            halted_BN = watch(running_B[heard_B], tokens_BN[heard_B])
+            if halted_BN is not None:
+                ended_BN[heard_B] |= halted_BN
+                ended_BN = ways.end(running_B, ended_BN)
         keep_B = ~ended_BN.all(dim=1) & (limits_B[running_B] > chosen_B)
         lead_BN = _leaders(ended_BN)
         tokens_RT = tokens_BN.gather(1, lead_BN)[keep_B].view(-1, 1)

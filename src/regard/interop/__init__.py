@@ -1,1 +1,1 @@
-"""Other people's formats: Hugging Face folders of GPT-2, Llama, Marian, Pegasus and BERT's family, in and out."""
+"""Other people's formats: Hugging Face folders in and out, ONNX graphs, CTranslate2 as a format and as an engine."""

@@ -14,7 +14,7 @@ from regard.core.config import nearest
 from regard.core.errors import OptionError
 from regard.core.files import write_json, write_text
 from regard.data.vocabularies import TARGET
-from regard.interop import enclosing, generation
+from regard.interop import ctranslate2, enclosing, generation
 from regard.interop.families import family_of_model
 from regard.interop.family import Family
 from regard.interop.files import SINGLE
@@ -39,16 +39,28 @@ class Exported:
     parameters: int
 
 
-def export(run: str | Path, to: str, out: str | Path) -> Exported:
-    """Writes a run into the new folder ``out`` in the format ``to``."""
+def export(run: str | Path, to: str, out: str | Path, dtype: str = "") -> Exported:
+    """Writes a run into the new folder ``out`` in the format ``to``; ``dtype``: of its weights, if it matters."""
     if to not in TARGETS:
         raise OptionError(f"--to {to} is not known{nearest(to, TARGETS)}; known: {', '.join(TARGETS)}")
-    target = Path(out).expanduser()
-    refuse_taken(target)
-    return TARGETS[to](load(run, device="cpu"), target)
+    target = TARGETS[to]
+    if dtype and dtype not in target.dtypes:
+        choice = f"known: {', '.join(target.dtypes)}" if target.dtypes else "it has no choice of it: leave out --dtype"
+        raise OptionError(f"--to {to} does not write weights as {dtype!r}{nearest(dtype, target.dtypes)}; {choice}")
+    folder = Path(out).expanduser()
+    refuse_taken(folder)
+    return target.write(load(run, device="cpu"), folder, dtype or next(iter(target.dtypes), ""))
 
 
-def to_huggingface(run: Run, out: Path) -> Exported:
+def to_ctranslate2(run: Run, out: Path, dtype: str) -> Exported:
+    """model.bin, config.json, vocabularies, and our tokenizers, whose pieces the model is asked with."""
+    spec = ctranslate2.convert(run, out, dtype)
+    count = sum(tensor.numel() for tensor in checkpoints.weights_of(run.model).values())
+    loader = "Generator" if hasattr(run.task, "continuation") else "Translator"
+    return Exported(str(out), "ctranslate2", spec.name, loader, count)
+
+
+def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
     """config.json, model.safetensors, generation_config.json and the tokenizer's files."""
     where, table = str(run.folder.path), run.recipe.model.model_dump()
     family = family_of_model(table, where)
@@ -113,11 +125,23 @@ def dress(run: Run, family: Family, context: int) -> Dress:
     return Dress(answer_ids(specials), chosen, closed(tokenizer), tokenizer_settings(tokenizer, positions, own=own))
 
 
-def to_onnx(run: Run, out: Path) -> Exported:
+def to_onnx(run: Run, out: Path, dtype: str = "") -> Exported:
     """Graphs for onnxruntime, tokenizers, and regard.json, which says how to call them."""
     files = write_onnx(run, out)
     count = sum(tensor.numel() for tensor in checkpoints.weights_of(run.model).values())
     return Exported(str(out), "onnx", ", ".join(files), "onnxruntime.InferenceSession", count)
 
 
-TARGETS: dict[str, Callable[[Run, Path], Exported]] = {"huggingface": to_huggingface, "onnx": to_onnx}
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A format: who writes it, and as what the weights may be written, the usual first; none: as they are."""
+
+    write: Callable[[Run, Path, str], Exported]
+    dtypes: tuple[str, ...] = ()
+
+
+TARGETS = {
+    "huggingface": Target(to_huggingface),
+    "onnx": Target(to_onnx),
+    "ctranslate2": Target(to_ctranslate2, ctranslate2.DTYPES),
+}

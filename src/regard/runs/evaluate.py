@@ -6,7 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from regard.core.errors import DataError
+from regard.core.errors import DataError, OptionError
 from regard.core.files import read_json, write_json
 from regard.core.seams import Progress
 from regard.data.ledger import Ledger
@@ -26,24 +26,33 @@ def evaluate(
 ) -> dict[str, Any]:
     """Scores by name; those of the run's own test split are also kept in ``scores.json``.
 
-    Splits beside ``test`` (the small world's compositional one) come with their name before the score's.
+    Splits beside ``test`` (the small world's compositional one) come with their name before the score's. What another
+    engine than the model itself has answered is scored, named, and not kept.
     """
     strategy: Any = options or run.recipe.decoding
+    if run.other is not None and hasattr(run.task, "continuation"):
+        raise OptionError(
+            f"{run.folder.path}: a text is scored by the model itself, and {run.other.name} finds answers only; "
+            "leave out --engine"
+        )
+    named = {} if run.other is None else {"engine": run.other.name}
     if source or reference:
         ledger = Ledger()
         pairs = read_parallel(Path(source), Path(reference), "given", ledger)
-        given = run.task.score_pairs(run.model, pairs, strategy, run.device, progress)
-        return {**given, "skipped": [asdict(one) for one in ledger.exceptions]}
+        given = run.task.score_pairs(run.model, pairs, strategy, run.device, progress, **run.answering)
+        return {**given, **named, "skipped": [asdict(one) for one in ledger.exceptions]}
     corpus = load_corpus(run.recipe).without_training()
     task = build_task(run.recipe, corpus, run.vocabularies)
     splits = [split for split in corpus.splits if split != "validation"] or list(corpus.splits)
     if not splits:
         raise DataError("the recipe keeps no sentences for scores; name some with --source and --reference")
-    scores: dict[str, Any] = {"split": splits[0]}
+    scores: dict[str, Any] = {"split": splits[0], **named}
     for split in splits:
-        found = task.score(run.model, split, strategy, run.device, progress)
+        found = task.score(run.model, split, strategy, run.device, progress, **run.answering)
         prefix = "" if split == splits[0] else f"{split}_"
         scores |= {f"{prefix}{name}": value for name, value in found.items()}
+    if named:
+        return scores
     before = read_json(run.folder.scores) if run.folder.scores.exists() else {}
     write_json(run.folder.scores, {**before, **scores})
     return scores

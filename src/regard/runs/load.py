@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from torch import nn
 from regard.core.config import parse, read_toml
 from regard.core.errors import DataError, OptionError
 from regard.core.files import read_json
-from regard.core.seams import Answer, Progress
+from regard.core.seams import Answer, Engine, Progress
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
 from regard.data.vocabularies import Vocabularies
@@ -40,9 +40,20 @@ class Run:
     model: nn.Module
     device: torch.device
     task: Any = field(repr=False)
+    other: Engine | None = None  # who answers in the model's place, see ``through``
+
+    def through(self, engine: Engine) -> Run:
+        """The same run, whose answers this engine finds. Scores of given texts, weights and taps stay the model's."""
+        return replace(self, other=engine)
+
+    @property
+    def answering(self) -> dict[str, Engine]:
+        """The engine as tasks take it, where it is not the model itself."""
+        return {} if self.other is None else {"engine": self.other}
 
     @cached_property
     def engine(self) -> TorchEngine:
+        """The model's own."""
         return self.task.engine(self.model, self.device)
 
     @cached_property
@@ -53,7 +64,7 @@ class Run:
                 f"{self.folder.path} answers texts ({self.recipe.task.kind}) and does not write on from a prompt; "
                 "give it texts, or name the run of a language model"
             )
-        return self.task.continuation(self.model, self.device)
+        return self.task.continuation(self.model, self.device, **self.answering)
 
     def fill(self, texts: Sequence[str], top_k: int = 5) -> list[list[list[Guess]]]:
         """For each text, and each mask in it, the most probable pieces, best first."""
@@ -76,7 +87,8 @@ class Run:
         """All answers that the strategy keeps, best first."""
         if isinstance(texts, str):
             texts = [texts]
-        return self.task.predict(self.model, texts, options or self.recipe.decoding, self.device, progress)
+        chosen = options or self.recipe.decoding
+        return self.task.predict(self.model, texts, chosen, self.device, progress, **self.answering)
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[float, ...]]:
         """For each given pair the log-probability of every target piece and of the closing symbol."""

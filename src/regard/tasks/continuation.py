@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.core.errors import OptionError
-from regard.core.seams import Answer, Decodable, Hypothesis, Progress
+from regard.core.seams import Answer, Decodable, Engine, Hypothesis, Progress
 from regard.data.tokenizers import Tokenizer
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Strategy
@@ -24,12 +24,16 @@ Stream = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Continuation:
-    """Writes on from prompts. ``context`` is how many tokens the model reads; past it, the older half is forgotten."""
+    """Writes on from prompts. ``context`` is how many tokens the model reads; past it, the older half is forgotten.
+
+    ``other`` is an engine that chooses the tokens in the model's place.
+    """
 
     model: Decodable
     tokenizer: Tokenizer
     device: torch.device
     context: int
+    other: Engine | None = None
 
     def predict(
         self,
@@ -51,7 +55,9 @@ class Continuation:
             options.model_copy(update={"max_length": first}),
             prompts=openings,
             progress=progress,
-            watch=lambda places: single or Listener(self.tokenizer, [openings[place] for place in places], stop),
+            watch=None if not stop and stream is None else (
+                lambda places: single or Listener(self.tokenizer, [openings[place] for place in places], stop)
+            ),
         )
         answers: list[list[Answer]] = []
         for opening, own in zip(openings, found, strict=True):
@@ -93,7 +99,8 @@ class Continuation:
             if hasattr(options, "seed"):
                 changes |= {"seed": options.seed + 7919 * stretch, "n_best": 1}
             changed = options.model_copy(update=changes)
-            more = self.engine(room).predict([kept], changed, prompts=[kept], watch=lambda places: hearing)[0][0]
+            heard = None if hearing.deaf else (lambda places: hearing)
+            more = self.engine(room).predict([kept], changed, prompts=[kept], watch=heard)[0][0]
             begun = replace(
                 more,
                 tokens=begun.tokens + more.tokens,
@@ -102,7 +109,11 @@ class Continuation:
             )
         return begun
 
-    def engine(self, room: int) -> TorchEngine:
+    def engine(self, room: int) -> Engine:
+        """What chooses the next tokens, at most ``room`` of them."""
+        if self.other is not None:
+            return self.other
+
         def collate(prompts: list[list[int]]) -> tuple[int, int]:
             return len(prompts), max(map(len, prompts), default=0) + room
 
@@ -148,8 +159,13 @@ class Listener:
         self.tokens: dict[tuple[int, int], list[int]] = {(0, 0): list(begun)}
         self.told = 0
 
+    @property
+    def deaf(self) -> bool:
+        """Whether nothing that it hears would matter."""
+        return not self.stop and self.stream is None
+
     def __call__(self, running_B: Tensor, tokens_BN: Tensor) -> Tensor | None:
-        if not self.stop and self.stream is None:
+        if self.deaf:
             return None
         halted = []
         for sentence, ways in zip(running_B.tolist(), tokens_BN.tolist()):

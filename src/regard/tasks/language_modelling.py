@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from regard.core.config import Part
 from regard.core.errors import DataError, OptionError
-from regard.core.seams import Answer, Decodable, Progress, Sums
+from regard.core.seams import Answer, Decodable, Engine, Progress, Sums
 from regard.core.symbols import Sizes
 from regard.data.batching import in_length_order
 from regard.data.texts import TextCorpus
@@ -232,10 +232,10 @@ class LanguageModelling:
 
     # -- answers and scores ---------------------------------------------------------------------------------
 
-    def continuation(self, model: nn.Module, device: torch.device) -> Continuation:
+    def continuation(self, model: nn.Module, device: torch.device, engine: Engine | None = None) -> Continuation:
         """What writes on with this model."""
         context = getattr(model, "context", 0) or self.config.context
-        return Continuation(cast(Decodable, model), self.tokenizer, device, context)
+        return Continuation(cast(Decodable, model), self.tokenizer, device, context, engine)
 
     def predict(
         self,
@@ -244,9 +244,10 @@ class LanguageModelling:
         options: Strategy,
         device: torch.device,
         progress: Progress | None = None,
+        engine: Engine | None = None,
     ) -> list[list[Answer]]:
         """How each text goes on."""
-        return self.continuation(model, device).predict(inputs, options, progress=progress)
+        return self.continuation(model, device, engine).predict(inputs, options, progress=progress)
 
     def glimpse(self, model: nn.Module, device: torch.device) -> str:
         """A sample of what the model writes now."""

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from regard.core.config import Part
 from regard.core.errors import OptionError
-from regard.core.seams import Answer, Decodable, Hypothesis, Progress, Sums
+from regard.core.seams import Answer, Decodable, Engine, Hypothesis, Progress, Sums
 from regard.core.symbols import PAD, Sizes
 from regard.data.bpe_dropout import BpeDropout
 from regard.data.corpus import Corpus, Pair
@@ -168,7 +168,7 @@ class Translation:
         )
 
     def engine(self, model: nn.Module, device: torch.device) -> TorchEngine:
-        """What searches for answers with this model."""
+        """What searches for answers with this model, where no other engine is given."""
         return TorchEngine(
             cast(Decodable, model),
             lambda sources: self.source_batch(sources, device),
@@ -184,10 +184,11 @@ class Translation:
         options: Strategy,
         device: torch.device,
         progress: Progress | None = None,
+        engine: Engine | None = None,
     ) -> list[list[Answer]]:
         sources = self.vocabularies.source.encode_batch(list(inputs))
         refuse_long(sources, getattr(model, "longest", (0, 0))[0])
-        found = self.engine(model, device).predict(sources, options, progress=progress)
+        found = (engine or self.engine(model, device)).predict(sources, options, progress=progress)
         return [[self._answer(hypothesis) for hypothesis in hypotheses] for hypotheses in found]
 
     def _answer(self, hypothesis: Hypothesis) -> Answer:
@@ -201,10 +202,11 @@ class Translation:
         options: Strategy,
         device: torch.device,
         progress: Progress | None = None,
+        engine: Engine | None = None,
     ) -> dict[str, Any]:
         """Text scores, token accuracy and, where gold is known, alignment by the head that validation data chose."""
         pairs = self.corpus.splits[split]
-        scores = self.score_pairs(model, pairs, options, device, progress)
+        scores = self.score_pairs(model, pairs, options, device, progress, engine)
         return {**scores, **self.alignment_scores(model, split, device)}
 
     def alignment_scores(self, model: nn.Module, split: str, device: torch.device) -> dict[str, Any]:
@@ -225,9 +227,10 @@ class Translation:
         options: Strategy,
         device: torch.device,
         progress: Progress | None = None,
+        engine: Engine | None = None,
     ) -> dict[str, Any]:
         """Predictions against references as they stand, and the references under teacher forcing."""
-        answers = self.predict(model, [pair.source for pair in pairs], options, device, progress)
+        answers = self.predict(model, [pair.source for pair in pairs], options, device, progress, engine)
         return self.score_answers(model, pairs, [found[0].text for found in answers], options, device)
 
     def score_answers(

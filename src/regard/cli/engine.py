@@ -1,0 +1,36 @@
+"""The options --engine and --engine-dtype: who finds a run's answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from regard.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from regard.runs.load import Run
+
+ENGINES = ("torch", "ctranslate2")
+ENGINE = typer.Option(
+    "torch", "--engine", metavar="NAME", help="Who finds the answers: torch or ctranslate2 (converted on first use)."
+)
+ENGINE_DTYPE = typer.Option(
+    "", "--engine-dtype", metavar="TYPE", show_default=False,
+    help="Of ctranslate2's weights: float32 (usual, the same answers) or int8 (faster, nearly the same).",
+)  # fmt: skip
+
+
+def through(run: Run, engine: str, dtype: str) -> Run:
+    """The run, with the engine that was asked for."""
+    if engine not in ENGINES:
+        from regard.core.config import nearest
+
+        raise OptionError(f"--engine {engine} is not known{nearest(engine, ENGINES)}; known: {', '.join(ENGINES)}")
+    if engine == "torch":
+        if dtype:
+            raise OptionError("--engine-dtype belongs to --engine ctranslate2; leave it out, or name that engine")
+        return run
+    from regard.interop.ctranslate2_engine import engine_of
+
+    return run.through(engine_of(run, dtype or "float32"))

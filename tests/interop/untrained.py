@@ -1,0 +1,69 @@
+"""Runs whose weights are random but loud, so that every part of a model has a say: saved as any run, in no time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.core.config import parse
+from regard.core.files import write_text
+from regard.data.corpus import Corpus
+from regard.data.ledger import Ledger
+from regard.data.vocabularies import Vocabularies
+from regard.runs.folder import RunFolder
+from regard.runs.load import Run, load
+from regard.runs.recipe import Recipe
+from regard.runs.train import build_model, build_task
+from regard.training import checkpoints
+
+SOURCES = ("der Hund schläft im Garten", "die Katze sieht den Hund", "ein Vogel singt", "Hund")
+TARGETS = ("the dog sleeps in the garden", "the cat sees the dog", "a bird sings", "dog")
+TRANSLATOR = {
+    "data": {"kind": "toy"}, "tokenizer": {"kind": "character"},
+    "model": {"width": 24, "heads": 2, "encoder_layers": 2, "decoder_layers": 3, "feed_forward": {"width": 40}},
+}  # fmt: skip
+WRITER = {
+    "data": {"kind": "text", "file": "none.txt"}, "tokenizer": {"kind": "character"},
+    "task": {"kind": "language-model", "context": 48, "sample": 0},
+}  # fmt: skip
+
+
+def translator(folder: Path, model: dict[str, Any] | None = None, **tables: Any) -> Run:
+    tree = {**TRANSLATOR, "model": {**TRANSLATOR["model"], **(model or {})}}
+    for name, table in tables.items():
+        tree[name] = {**tree.get(name, {}), **table}
+    return saved(tree, folder)
+
+
+def writer(folder: Path, model: dict[str, Any], **tables: Any) -> Run:
+    small = {"kind": "gpt", "layers": 2, "width": 24, "heads": 4}
+    return saved({**WRITER, "model": {**small, **model}, **tables}, folder)
+
+
+def saved(tree: dict[str, Any], folder: Path, seed: int = 1) -> Run:
+    """A run folder with recipe, tokenizers and weights, loaded as any other."""
+    recipe = parse(Recipe, tree)
+    config: Any = recipe.tokenizer
+    both = config.train([*SOURCES, *TARGETS])
+    vocabularies = Vocabularies(both, both) if config.joint else Vocabularies(
+        config.train(SOURCES), config.train(TARGETS)
+    )  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    vocabularies.save(folder)
+    write_text(folder / "recipe.toml", recipe.to_toml())
+    model = build_model(recipe, build_task(recipe, Corpus({}, Ledger()), vocabularies).sizes())
+    shake(model, seed)
+    checkpoints.save_tensors(RunFolder(folder).weights, checkpoints.weights_of(model))
+    return load(folder, device="cpu")
+
+
+@torch.no_grad()
+def shake(model: torch.nn.Module, seed: int) -> None:
+    """Norms, biases and positions that differ from what they are born as."""
+    generator = torch.Generator().manual_seed(seed)
+    for name, weight in model.named_parameters():
+        loud = 0.3 if weight.dim() == 1 else 1.5 * weight.shape[-1] ** -0.5
+        noise = loud * torch.randn(weight.shape, generator=generator)
+        weight.copy_(1 + noise if name.endswith("norm.weight") else noise)
