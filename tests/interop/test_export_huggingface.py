@@ -218,7 +218,7 @@ def test_an_unknown_target_lists_the_known(tmp_path: Path) -> None:
     with pytest.raises(OptionError) as caught:
         export(tmp_path / "run", "huggingfaces", tmp_path / "exported")
     assert str(caught.value) == (
-        "--to huggingfaces is not known (did you mean 'huggingface'?); known: huggingface, ctranslate2"
+        "--to huggingfaces is not known (did you mean 'huggingface'?); known: huggingface, onnx, ctranslate2"
     )
 
 

@@ -103,7 +103,7 @@ def test_an_out_that_is_taken(copy: Copy, tmp_path: Path) -> None:
 
 
 def test_the_command_says_it_without_a_traceback(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for words in (["import", "--convert"], ["export", "--to", "onnx"]):
+    for words in (["import", "--convert"], ["export", "--to", "pytorch"]):
         with pytest.raises(SystemExit) as leaving:
             main([*words, str(tmp_path / "none"), "--out", str(tmp_path / "out")])
         assert leaving.value.code == 1
@@ -112,7 +112,7 @@ def test_the_command_says_it_without_a_traceback(tmp_path: Path, capsys: pytest.
     assert err.splitlines() == [
         f"error: there is no folder {tmp_path}/none; fetch a model first, as with: "
         f"hf download {tmp_path}/none --local-dir FOLDER",
-        "error: --to onnx is not known; known: huggingface",
+        "error: --to pytorch is not known; known: huggingface, onnx, ctranslate2",
     ]
 
 

@@ -17,17 +17,42 @@ from torch import Tensor, nn
 
 from regard.training.optimizers import AdamWConfig, Optimizers
 
+POLYNOMIALS = (
+    (8.2294, -23.6014, 17.2982),
+    (4.0297, -2.9175, 0.5491),
+    (4.2393, -2.6843, 0.4992),
+    (1.2650, -0.3424, 0.0370),
+)
+"""a, b, c of σ ← aσ + bσ³ + cσ⁵, one after the other: singular values from 0.01 to 1 become 1 ± 0.04.
 
-def orthogonalise(matrices_NAB: Tensor, iterations: int = 5) -> Tensor:
-    """The nearest (semi-)orthogonal matrices, roughly: a quintic Newton–Schulz iteration (Jordan et al. 2024)."""
-    a, b, c = 3.4445, -4.7750, 2.0315
+One polynomial for every iteration (Jordan et al. 2024) takes more of them; that each should have its own was shown by
+Amsel et al. (2025). These were fitted for four, to the largest error.
+"""
+
+
+def orthogonalise(matrices_NAB: Tensor) -> Tensor:
+    """The nearest (semi-)orthogonal matrices, nearly: X ← (aI + bXXᵀ + c(XXᵀ)²) X, a few times.
+
+    The factors are gathered from XXᵀ alone, which is small where a matrix is wide, and X is multiplied once.
+    """
     tall = matrices_NAB.shape[-2] > matrices_NAB.shape[-1]
     x = matrices_NAB.mT if tall else matrices_NAB
     x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
-    for _ in range(iterations):
-        gram = x @ x.mT
-        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    gram = x @ x.mT
+    factor = factors = _factor(gram, *POLYNOMIALS[0])
+    for polynomial in POLYNOMIALS[1:]:
+        gram = factor @ gram @ factor
+        factor = _factor(gram, *polynomial)
+        factors = factor @ factors
+    x = factors @ x
     return x.mT if tall else x
+
+
+def _factor(gram_NAA: Tensor, a: float, b: float, c: float) -> Tensor:
+    """aI + bG + cG²."""
+    factor_NAA = torch.baddbmm(gram_NAA, gram_NAA, gram_NAA, beta=b, alpha=c)
+    factor_NAA.diagonal(dim1=-2, dim2=-1).add_(a)
+    return factor_NAA
 
 
 class Muon(torch.optim.Optimizer):
