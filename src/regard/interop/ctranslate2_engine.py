@@ -15,10 +15,11 @@ from regard.core.errors import OptionError
 from regard.core.seams import Hypothesis, Progress
 from regard.decoding.beam import length_penalty
 from regard.decoding.engine import SPREAD, batches
-from regard.decoding.options import Beam, Greedy, Sampling, Strategy
+from regard.decoding.options import Beam, Sampling, Strategy
 from regard.decoding.sentences import Symbols
 from regard.decoding.walk import Watch, ranked
 from regard.interop.ctranslate2 import kept, library
+from regard.interop.ctranslate2_asking import Asking, Batch, Ear, search_options
 from regard.interop.ctranslate2_model import tokens
 from regard.runs.load import Run
 
@@ -148,8 +149,8 @@ class Ctranslate2Engine:
         if not inputs:
             return []
         limits = [min(options.limit(len(one)), self.longest or sys.maxsize) for one in inputs]
-        asking = _Asking(inputs, limits, options, watch)
-        plan = [_Batch(places, watch is not None) for places in self._plan(inputs, options)]
+        asking = Asking(inputs, limits, options, watch)
+        plan = [Batch(places, watch is not None) for places in self._plan(inputs, options)]
         while plan:
             self._answer(plan, asking, progress)
             plan = asking.again(self.symbols.forbidden)
@@ -185,7 +186,7 @@ class Ctranslate2Engine:
             plan = [order[start : start + size] for start in range(0, len(order), size)]
         return plan
 
-    def _answer(self, plan: list[_Batch], asking: _Asking, progress: Progress | None) -> None:
+    def _answer(self, plan: list[Batch], asking: Asking, progress: Progress | None) -> None:
         """All batches are handed over at once; what comes back is put into the places that it belongs to."""
         options, ways = asking.options, asking.ways
         named = {**search_options(options), "return_scores": True, "return_end_token": True, "asynchronous": True}
@@ -226,83 +227,3 @@ class Ctranslate2Engine:
         """A worker draws its seed when it first samples, so a seed wants a worker of its own."""
         library().set_random_seed(seed)
         return self._load(1)
-
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Places of inputs that are asked together, and whether what is never chosen is forbidden to them."""
-
-    places: list[int]
-    forbid: bool
-
-
-class _Asking:
-    """What is asked, and what was found so far."""
-
-    def __init__(
-        self,
-        inputs: Sequence[Sequence[int]],
-        limits: Sequence[int],
-        options: Strategy,
-        watch: Callable[[Sequence[int]], Watch] | None,
-    ) -> None:
-        self.inputs, self.limits, self.options = inputs, limits, options
-        self.ways = 1 if isinstance(options, Beam) else options.rows
-        self.watch = None if isinstance(options, Beam) else watch
-        self.found: dict[int, list[Hypothesis]] = {}
-        self.chosen: dict[int, int] = {}  # the most tokens of an answer, the closing one among them
-        self.tamed: set[int] = set()
-
-    def again(self, forbidden: Sequence[int]) -> list[_Batch]:
-        """Those who went beyond their limit or said what is never chosen, among their like."""
-        never, groups = {*forbidden}, dict[tuple[int, bool, bool], list[int]]()
-        for place, own in self.found.items():
-            wild = place not in self.tamed and any(never.intersection(one.tokens) for one in own)
-            if wild:
-                self.tamed.add(place)
-            if wild or self.chosen[place] > self.limits[place]:
-                alike = self.limits[place], place in self.tamed, len(self.inputs[place]) > 1
-                groups.setdefault(alike, []).append(place)
-        return [_Batch(places, forbid) for (_, forbid, _), places in groups.items()]
-
-
-class Ear:
-    """Hears every token and passes it on to who watches; remembers the rows that were ended by them."""
-
-    def __init__(self, watch: Watch, ways: int, end: int) -> None:
-        self.watch, self.ways, self.end = watch, ways, end
-        self.halted: set[int] = set()
-
-    def __call__(self, step: Any) -> bool:
-        sentence, way = divmod(step.batch_id, self.ways)
-        tokens_1N = torch.full((1, self.ways), self.end)  # the other ways say nothing now
-        tokens_1N[0, way] = step.token_id
-        halted_1N = self.watch(torch.tensor([sentence]), tokens_1N)
-        if halted_1N is None or not halted_1N[0, way]:
-            return False
-        self.halted.add(step.batch_id)
-        return True
-
-
-def search_options(options: Strategy) -> dict[str, Any]:
-    """Their names for our strategy."""
-    if isinstance(options, Beam):
-        # Without a penalty both rank alike, and theirs stops as soon as nothing can change.
-        number = options.size if options.length_penalty else options.n_best
-        return {"beam_size": options.size, "length_penalty": options.length_penalty, "num_hypotheses": number}
-    plain = {"beam_size": 1, "length_penalty": 0.0}
-    if isinstance(options, Greedy):
-        return plain
-    if not isinstance(options, Sampling):
-        raise OptionError(f"decoding.kind = {options.kind!r} is not known to CTranslate2; use --engine torch")
-    refused = [
-        f"{name} = {getattr(options, name)}"
-        for name, neutral in (("min_p", 0.0), ("repetition_penalty", 1.0))
-        if getattr(options, name) != neutral
-    ]
-    if refused:
-        raise OptionError(f"CTranslate2 does not sample as we do with {' and '.join(refused)}; use --engine torch")
-    return {
-        **plain, "sampling_topk": options.top_k, "sampling_topp": options.top_p,
-        "sampling_temperature": options.temperature,
-    }  # fmt: skip
