@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import untrained
 from untrained import SOURCES
 
@@ -105,6 +106,21 @@ def test_order_is_kept_and_many_inputs_share_the_threads(translator: Path) -> No
     found = run.through(engine).predict(texts, Greedy())
     assert found == run.predict(texts, Greedy())
     assert engine.predict([], Greedy()) == []
+
+
+def test_the_threads_stay_what_they_were(translator: Path) -> None:
+    """The library sets OpenMP's number when it loads a model; torch, and the next batches, would be slower for it."""
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        run = regard.load(translator)
+        engine, asked = engine_of(run), sources(run, TEXTS * 10)
+        for _ in range(2):
+            engine.predict(asked, Greedy())
+            assert torch.get_num_threads() == 2
+            assert list(engine._models) == [2]
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_sampling_follows_its_seed_and_its_limits(translator: Path) -> None:

@@ -112,6 +112,7 @@ class Ctranslate2Engine:
     ) -> None:
         self.folder, self.dtype, self.speaker, self.symbols = folder, dtype, speaker, symbols
         self.longest, self.device = longest, device
+        self.threads = torch.get_num_threads()
         self._models: dict[int, Any] = {}
 
     @property
@@ -125,10 +126,12 @@ class Ctranslate2Engine:
         return self._models[workers]
 
     def _load(self, workers: int) -> Any:
-        return getattr(library(), self.speaker.loader)(
+        loaded = getattr(library(), self.speaker.loader)(
             str(self.folder), device=self.device, compute_type=self.dtype, inter_threads=workers,
-            intra_threads=max(1, torch.get_num_threads() // workers), max_queued_batches=-1,
+            intra_threads=max(1, self.threads // workers), max_queued_batches=-1,
         )  # fmt: skip
+        torch.set_num_threads(self.threads)  # loading sets OpenMP's number, which is torch's too
+        return loaded
 
     def predict(
         self,
@@ -179,10 +182,9 @@ class Ctranslate2Engine:
         if isinstance(self.speaker, Writer):  # beside a prompt of one token, others would come back in their answers
             both = ([[place for place in own if (lengths[place] > 1) == longer] for own in plan] for longer in (1, 0))
             return [own for parts in both for own in parts if own]
-        threads = torch.get_num_threads()
-        if len(plan) < threads and len(inputs) >= FEW * threads:
+        if len(plan) < self.threads and len(inputs) >= FEW * self.threads:
             order = [place for own in plan for place in own]
-            size = -(-len(order) // threads)
+            size = -(-len(order) // self.threads)
             plan = [order[start : start + size] for start in range(0, len(order), size)]
         return plan
 
@@ -193,7 +195,7 @@ class Ctranslate2Engine:
         if isinstance(options, Sampling):
             model = self._seeded(options.seed)
         else:
-            model = self.model(min(torch.get_num_threads(), len(plan)))
+            model = self.model(min(self.threads, len(plan)))
         waiting = []
         for batch in plan:
             ear = Ear(asking.watch(batch.places), ways, self.symbols.end) if asking.watch else None
