@@ -20,6 +20,7 @@ import torch
 from common import DATA, machine_facts, write_result
 
 PROMPT = 32
+BATCHES = (1, 16)
 PATIENCE = 120.0
 """Seconds for a number type that the processor may not have at all."""
 
@@ -115,33 +116,44 @@ def generation(arguments: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         run = untrained(Path(folder) / "run")
         exported = to_huggingface(run, Path(folder) / "model")
+        peers = {kind: opened(exported.loader, Path(folder) / "model", kind) for kind in ("float32", "bfloat16")}
+        by_batch = {batch: asked_of_peers(peers, prompts(run, batch), arguments) for batch in BATCHES}
+        peers.clear()  # theirs first, and alone: what another library's threads do must not slow them
         engines: dict[str, Any] = {"torch float32": run.continuation.engine(arguments.new)}
         engines |= {f"ctranslate2 {kind}": engine_of(run, kind) for kind in ("float32", "int8")}
-        peers = {kind: opened(exported.loader, Path(folder) / "model", kind) for kind in ("float32", "bfloat16")}
-        for batch in (1, 16):
-            generator = torch.Generator().manual_seed(batch)
-            prompts_BT = torch.randint(4, run.vocabularies.target.size, (batch, PROMPT), generator=generator)
-            prompts, speeds = prompts_BT.tolist(), dict[str, float]()
+        for batch, speeds in by_batch.items():
+            theirs = max(speeds.values())
+            begun = prompts(run, batch).tolist()
             for name, engine in engines.items():
-                ask = partial(engine.predict, prompts, Greedy(max_length=arguments.new), prompts=prompts)
+                ask = partial(engine.predict, begun, Greedy(max_length=arguments.new), prompts=begun)
                 ask()
                 seconds, answers = timed(ask, arguments.repeats)
                 speeds[name] = sum(len(own[0].tokens) for own in answers) / seconds
-            for kind, peer in list(peers.items()):
-                began = time.perf_counter()
-                peer.generate(prompts_BT, max_new_tokens=4, do_sample=False)
-                if (time.perf_counter() - began) * arguments.new / 4 > PATIENCE:
-                    print(f"Hugging Face {kind}: too slow to be measured", flush=True)
-                    del peers[kind]
-                    continue
-                seconds, made = timed(partial(written, peer, prompts_BT, arguments.new), arguments.repeats)
-                speeds[f"Hugging Face {kind}"] = batch * made / seconds
-            theirs = max(speed for name, speed in speeds.items() if name.startswith("Hugging"))
             ours = max(speed for name, speed in speeds.items() if not name.startswith("Hugging"))
             print(f"batch {batch}: {ours / theirs:.2f} times Hugging Face, the best of each")
             table([(name, speed, "tokens/s") for name, speed in speeds.items()], theirs)
             found[str(batch)] = {**speeds, "ratio": ours / theirs}
     return {"prompt": PROMPT, "new": arguments.new, "by_batch": found}
+
+
+def prompts(run: Any, batch: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(batch)
+    return torch.randint(4, run.vocabularies.target.size, (batch, PROMPT), generator=generator)
+
+
+def asked_of_peers(peers: dict[str, Any], prompts_BT: torch.Tensor, arguments: argparse.Namespace) -> dict[str, float]:
+    """Tokens per second by number type; those that would take longer than one waits for are left out for good."""
+    speeds = {}
+    for kind, peer in list(peers.items()):
+        began = time.perf_counter()
+        peer.generate(prompts_BT, max_new_tokens=4, do_sample=False)
+        if (time.perf_counter() - began) * arguments.new / 4 > PATIENCE:
+            print(f"Hugging Face {kind}: too slow to be measured", flush=True)
+            del peers[kind]
+            continue
+        seconds, made = timed(partial(written, peer, prompts_BT, arguments.new), arguments.repeats)
+        speeds[f"Hugging Face {kind}"] = len(prompts_BT) * made / seconds
+    return speeds
 
 
 def written(peer: Any, prompts_BT: torch.Tensor, new: int) -> int:
