@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+import untrained
 from readers import (
     BODIES,
     BYTE_PAIRS,
@@ -31,7 +32,6 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, BertFor
 import regard
 from regard.core.config import parse
 from regard.core.errors import OptionError, RunError
-from regard.core.files import write_text
 from regard.core.taps import outputs
 from regard.data.vocabularies import Vocabularies
 from regard.data.word_pieces import WordPieceTokenizer
@@ -40,8 +40,7 @@ from regard.interop.exporting import export
 from regard.interop.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
-from regard.runs.train import build_model
-from regard.training.checkpoints import save_tensors, weights_hash, weights_of
+from regard.training.checkpoints import weights_hash, weights_of
 
 Pair = tuple[Any, Run, Path]
 
@@ -220,14 +219,7 @@ def written(folder: Path, model: dict[str, Any]) -> Run:
     task = {"kind": "masked-language-model", "context": 16}
     recipe = parse(Recipe, {"data": {"kind": "text"}, "tokenizer": tokenizer, "model": model, "task": task})
     pieces = WordPieceTokenizer(vocabulary=90, minimum_frequency=1).train([TEXT])
-    Vocabularies(pieces, pieces).save(folder)
-    module = build_model(recipe, Vocabularies(pieces, pieces).sizes())
-    with torch.no_grad():
-        for weight in module.parameters():
-            weight.add_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(7)) * 0.2)
-    save_tensors(folder / "model.safetensors", weights_of(module))
-    write_text(folder / "recipe.toml", recipe.to_toml())
-    return regard.load(folder)
+    return untrained.kept(folder, recipe, Vocabularies(pieces, pieces), lambda model: untrained.nudge(model, 0.2))
 
 
 def test_what_is_exported_gives_the_same_there(made: tuple[Run, Path]) -> None:

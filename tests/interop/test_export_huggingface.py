@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+import untrained
 from strangers import MODELS, TEXT, furthest, our_logits, save, their_logits
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
@@ -15,15 +16,13 @@ import regard
 from regard.cli.main import main
 from regard.core.config import parse
 from regard.core.errors import OptionError, RunError
-from regard.core.files import write_text
 from regard.data import TOKENIZERS
 from regard.data.vocabularies import Vocabularies
 from regard.interop.exporting import export
 from regard.interop.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
-from regard.runs.train import build_model
-from regard.training.checkpoints import save_tensors, weights_hash, weights_of
+from regard.training.checkpoints import weights_hash, weights_of
 
 GPT = {"kind": "gpt", "layers": 3, "width": 40, "heads": 5, "position": {"kind": "learned", "longest": 64}}
 LLAMA = {"kind": "llama", "layers": 3, "width": 40, "heads": 5, "groups": 1, "feed_forward": {"width": 52}}
@@ -57,15 +56,7 @@ def made(folder: Path, model: dict[str, Any], tokenizer: dict[str, Any] | None =
     recipe = parse(Recipe, tree)
     raw: Any = parse(TOKENIZERS.resolve(chosen["kind"]), chosen)
     one = raw.train([TEXT])
-    vocabularies = Vocabularies(one, one)
-    vocabularies.save(folder)
-    module = build_model(recipe, vocabularies.sizes())
-    with torch.no_grad():
-        for weight in module.parameters():
-            weight.add_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(7)) * 0.1)
-    save_tensors(folder / "model.safetensors", weights_of(module))
-    write_text(folder / "recipe.toml", recipe.to_toml())
-    return regard.load(folder)
+    return untrained.kept(folder, recipe, Vocabularies(one, one), lambda model: untrained.nudge(model, 0.1))
 
 
 Pair = tuple[Run, Path]

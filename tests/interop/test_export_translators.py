@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 import translators
+import untrained
 from strangers import TEXT, furthest
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
 from translators import our_logits, save, their_logits
@@ -17,7 +18,6 @@ import regard
 from regard.cli.main import main
 from regard.core.config import parse
 from regard.core.errors import OptionError
-from regard.core.files import write_text
 from regard.core.symbols import EOS, PAD, SOS
 from regard.data import TOKENIZERS
 from regard.data.vocabularies import Vocabularies
@@ -26,8 +26,7 @@ from regard.interop.exporting import export
 from regard.interop.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
-from regard.runs.train import build_model
-from regard.training.checkpoints import save_tensors, weights_hash, weights_of
+from regard.training.checkpoints import weights_hash, weights_of
 
 LONGEST, LONG = 256, 120
 BPE = {"kind": "bpe", "vocabulary": 290, "minimum_frequency": 1}
@@ -55,15 +54,7 @@ def made(folder: Path, model: dict[str, Any], tokenizer: dict[str, Any] = BPE, *
     part: Any = parse(TOKENIZERS.resolve(tokenizer["kind"]), tokenizer)
     source = part.train([TEXT])
     vocabularies = Vocabularies(source, source if part.joint else part.train([TEXT.upper()]))
-    folder.mkdir(parents=True, exist_ok=True)
-    vocabularies.save(folder)
-    module = build_model(recipe, vocabularies.sizes())
-    with torch.no_grad():
-        for weight in module.parameters():
-            weight.add_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(7)) * 0.1)
-    save_tensors(folder / "model.safetensors", weights_of(module))
-    write_text(folder / "recipe.toml", recipe.to_toml())
-    return regard.load(folder)
+    return untrained.kept(folder, recipe, vocabularies, lambda model: untrained.nudge(model, 0.1))
 
 
 Pair = tuple[Run, Path]

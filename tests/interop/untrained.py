@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from regard.core.config import parse
 from regard.core.files import write_text
-from regard.data.corpus import Corpus
-from regard.data.ledger import Ledger
 from regard.data.vocabularies import Vocabularies
 from regard.runs.folder import RunFolder
 from regard.runs.load import Run, load
 from regard.runs.recipe import Recipe
-from regard.runs.train import build_model, build_task
+from regard.runs.train import build_model
 from regard.training import checkpoints
 
 SOURCES = ("der Hund schläft im Garten", "die Katze sieht den Hund", "ein Vogel singt", "Hund")
@@ -50,17 +50,29 @@ def saved(tree: dict[str, Any], folder: Path, seed: int = 1) -> Run:
     vocabularies = Vocabularies(both, both) if config.joint else Vocabularies(
         config.train(SOURCES), config.train(TARGETS)
     )  # fmt: skip
+    return kept(folder, recipe, vocabularies, lambda model: shake(model, seed))
+
+
+def kept(folder: Path, recipe: Recipe, vocabularies: Vocabularies, change: Callable[[nn.Module], None]) -> Run:
+    """The run folder of a new model whose weights were changed."""
     folder.mkdir(parents=True, exist_ok=True)
     vocabularies.save(folder)
     write_text(folder / "recipe.toml", recipe.to_toml())
-    model = build_model(recipe, build_task(recipe, Corpus({}, Ledger()), vocabularies).sizes())
-    shake(model, seed)
+    model = build_model(recipe, vocabularies.sizes())
+    change(model)
     checkpoints.save_tensors(RunFolder(folder).weights, checkpoints.weights_of(model))
     return load(folder, device="cpu")
 
 
 @torch.no_grad()
-def shake(model: torch.nn.Module, seed: int) -> None:
+def nudge(model: nn.Module, size: float) -> None:
+    """A random weight everywhere, as training would leave it; the same for weights of one shape."""
+    for weight in model.parameters():
+        weight.add_(torch.randn(weight.shape, generator=torch.Generator().manual_seed(7)) * size)
+
+
+@torch.no_grad()
+def shake(model: nn.Module, seed: int) -> None:
     """Norms, biases and positions that differ from what they are born as."""
     generator = torch.Generator().manual_seed(seed)
     for name, weight in model.named_parameters():

@@ -29,6 +29,7 @@ from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Sampling, Strategy
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks.continuation import Continuation
+from regard.tasks.scores import summed
 from regard.tasks.translation import pad, real_states
 
 SCORED_AT_ONCE = 16384
@@ -257,7 +258,6 @@ class LanguageModelling:
         writing = self.continuation(model, device)
         return self.config.prompt + writing.predict([self.config.prompt], options, keep_end=True)[0][0].text
 
-    @torch.inference_mode()
     def score(
         self,
         model: nn.Module,
@@ -267,19 +267,10 @@ class LanguageModelling:
         progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Loss per token, perplexity and bits per character over windows that do not overlap."""
-        model.eval()
         examples = self.examples(split, 0)
         batches = self.order(examples, STREAMS * self.config.context)
         if batches is None:
             batches = in_length_order(self.lengths(examples), SCORED_AT_ONCE)
-        totals = {"loss": 0.0, "token_accuracy": 0.0}
-        count = 0
-        for number, indices in enumerate(batches, start=1):
-            sums = self.sums(model, self.collate([examples[index] for index in indices], device))
-            count += sums.counts["loss"]
-            for name in totals:
-                totals[name] += float(sums.sums[name])
-            if progress is not None:
-                progress(number, len(batches))
-        means = {name: total / max(count, 1) for name, total in totals.items()}
+        totals, count = summed(self, model, examples, batches, device, progress)
+        means = {name: totals.get(name, 0.0) / max(count, 1) for name in ("loss", "token_accuracy")}
         return {**means, **self.derived(split, means), "tokens": count, "characters": self.file(split).characters}

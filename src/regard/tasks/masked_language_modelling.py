@@ -28,6 +28,7 @@ from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import VocabularyLoss, vocabulary_loss
 from regard.tasks.filling import Filling
 from regard.tasks.masking import Hidden, Masking, Stretches, document_spans, joined_spans
+from regard.tasks.scores import summed
 from regard.tasks.translation import pad
 
 SCORED_AT_ONCE = 16384
@@ -179,7 +180,6 @@ class MaskedLanguageModelling:
         """Each text with its masks filled."""
         return self.filling(model, device).answers(inputs, getattr(options, "n_best", 1), progress)
 
-    @torch.inference_mode()
     def score(
         self,
         model: nn.Module,
@@ -189,33 +189,23 @@ class MaskedLanguageModelling:
         progress: Progress | None = None,
     ) -> dict[str, Any]:
         """Loss and accuracy over the hidden words, and what each word is worth where all others are shown."""
-        model.eval()
         examples = self.examples(split, 0)
         alone = self.hidden_one_by_one(examples)
-        total = len(examples) + len(alone)
-        loss, correct, count = self.totals(model, examples, device, 0, total, progress)
-        means = {"loss": loss / max(count, 1), "masked_accuracy": correct / max(count, 1)}
+
+        def totals(asked: Sequence[Hidden], before: int) -> tuple[dict[str, float], int]:
+            def told(done: int, of: int) -> None:
+                if progress is not None:
+                    progress(before + done, len(examples) + len(alone))
+
+            return summed(self, model, asked, in_length_order(self.lengths(asked), SCORED_AT_ONCE), device, told)
+
+        sums, count = totals(examples, 0)
+        means = {name: sums.get(name, 0.0) / max(count, 1) for name in ("loss", "masked_accuracy")}
         scores = {**means, **self.derived(split, means), "tokens": count}
         if alone:
-            loss, _, count = self.totals(model, alone, device, len(examples), total, progress)
-            scores |= {"pseudo_perplexity": math.exp(min(loss / count, 700.0)), "pseudo_tokens": count}
+            sums, count = totals(alone, len(examples))
+            scores |= {"pseudo_perplexity": math.exp(min(sums["loss"] / count, 700.0)), "pseudo_tokens": count}
         return scores
-
-    def totals(
-        self, model: nn.Module, examples: Sequence[Hidden], device: torch.device, done: int, of: int,
-        progress: Progress | None,
-    ) -> tuple[float, float, int]:  # fmt: skip
-        """Loss, right guesses and guesses over all examples."""
-        loss, correct, count = 0.0, 0.0, 0
-        for places in in_length_order(self.lengths(examples), SCORED_AT_ONCE):
-            sums = self.sums(model, self.collate([examples[place] for place in places], device))
-            loss += float(sums.sums["loss"])
-            correct += float(sums.sums["masked_accuracy"])
-            count += sums.counts["loss"]
-            done += len(places)
-            if progress is not None:
-                progress(done, of)
-        return loss, correct, count
 
     def hidden_one_by_one(self, examples: Sequence[Hidden]) -> list[Hidden]:
         """Single tokens, at even distances over the split, each behind a mask while all others are shown: exp of their

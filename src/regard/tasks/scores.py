@@ -1,13 +1,15 @@
-"""The scores of a translation run: text against untouched references, tokens under teacher forcing, alignment."""
+"""Scores: a task's sums over a whole split; text against untouched references, tokens under teacher forcing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import nn
 
+from regard.core.seams import Progress, Task
 from regard.data.batching import in_length_order
 from regard.tasks.metrics.bleu import bleu, chrf
 from regard.tasks.metrics.text import character_error_rate, exact_match, word_error_rate
@@ -38,16 +40,32 @@ def text_scores(hypotheses: Sequence[str], references: Sequence[str], tokenize: 
 
 
 @torch.inference_mode()
+def summed(
+    task: Task,
+    model: nn.Module,
+    examples: Sequence[Any],
+    batches: Iterable[np.ndarray],
+    device: torch.device,
+    progress: Progress | None = None,
+) -> tuple[dict[str, float], int]:
+    """Every named sum of a task over all batches, and how many terms its loss has."""
+    model.eval()
+    totals: dict[str, float] = {}
+    done = count = 0
+    for indices in batches:
+        sums = task.sums(model, task.collate([examples[index] for index in indices], device))
+        count += sums.counts["loss"]
+        for name, value in sums.sums.items():
+            totals[name] = totals.get(name, 0.0) + float(value)
+        done += len(indices)
+        if progress is not None:
+            progress(done, len(examples))
+    return totals, count
+
+
 def teacher_forced(
     task: Translation, model: nn.Module, examples: Sequence[EncodedPair], device: torch.device
 ) -> dict[str, float]:
     """Token accuracy and the loss per token when every earlier token is the reference's."""
-    model.eval()
-    totals = {"loss": 0.0, "token_accuracy": 0.0}
-    count = 0
-    for indices in in_length_order(task.lengths(examples), BATCH_TOKENS):
-        sums = task.sums(model, task.collate([examples[index] for index in indices], device))
-        count += sums.counts["loss"]
-        for name in totals:
-            totals[name] += float(sums.sums[name])
-    return {name: total / max(count, 1) for name, total in totals.items()}
+    totals, count = summed(task, model, examples, in_length_order(task.lengths(examples), BATCH_TOKENS), device)
+    return {name: totals.get(name, 0.0) / max(count, 1) for name in ("loss", "token_accuracy")}
