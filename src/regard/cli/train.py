@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from dataclasses import asdict
@@ -21,6 +22,7 @@ Examples:
   regard train reverse --out runs/reverse --set training.steps=300
   regard train multi30k --out runs/de --set data.folder=path/to/multi30k
   regard train bahdanau --out runs/bahdanau --budget 5m
+  regard train mood --from runs/bert --out runs/mood --set training.learning_rate=3e-4
   regard train runs/first/recipe.toml --out runs/first --resume
 """
 
@@ -30,6 +32,9 @@ def train(
     out: Path = typer.Option(..., "--out", metavar="FOLDER", help="The run folder to make."),
     settings: list[str] = typer.Option(
         [], "--set", metavar="A.B=C", help="Override a value by its path; as often as you like."
+    ),
+    start: Path = typer.Option(
+        None, "--from", metavar="RUN", help="Start from the model, tokenizer and weights of this run; heads are new."
     ),
     resume: bool = typer.Option(
         False, "--resume", metavar="", help="Go on from the newest whole checkpoint in the folder."
@@ -41,10 +46,13 @@ def train(
 ) -> None:
     """Train a model; Ctrl-C saves a checkpoint first."""
     from regard.runs.recipe import Recipe
+    from regard.runs.starting import begun
     from regard.runs.train import train as run_training
     from regard.training.loop import Interrupted
 
-    chosen = Recipe.read(recipe, settings)
+    if start is not None:
+        settings = [*settings, f"start.run={json.dumps(str(start))}"]
+    chosen = begun(Recipe.read(recipe, settings), settings)
     if budget:
         chosen = within_budget(chosen, budget, out, resume=resume)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,6 +84,28 @@ class Decodable(Protocol):
         ...
 
 
+class Body(Protocol):
+    """A model that gives every token of a text a state; heads of tasks stand on it. Every family of the house is one.
+
+    Law: what is padded has no influence on the states of what is there. ``sight`` says whether a state knows both
+    sides of its token or only what stood before; ``capacity`` how many tokens it can read (0: as many as one likes);
+    ``reading`` names the modules that are needed for it: the others write, and a head takes their place.
+    """
+
+    sight: Literal["both", "before"]
+    reading: tuple[str, ...]
+
+    @property
+    def capacity(self) -> int: ...
+
+    @property
+    def state_width(self) -> int: ...
+
+    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+        """states_BSD of padded texts; ``segments_BS`` tells apart what is read together, for families that ask."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
     """One answer: its tokens without the closing symbol, its total log-probability, and its ranking score."""
@@ -153,8 +175,10 @@ class Task(Protocol):
 
     A task may also have: ``weights`` (how often each training example is seen), ``order(examples, budget)`` (its own
     batches, or None), ``carried()`` and ``restore(tensors)`` (what it keeps from step to step, for checkpoints),
-    ``derived(split, means)`` (figures that are no means), ``glimpse(model, device)`` (a sample to look at), and in
-    ``predict`` and ``score`` a keyword ``engine``: who searches for answers in the model's place.
+    ``derived(split, means)`` (figures that are no means), ``glimpse(model, device)`` (a sample to look at),
+    ``head(body)`` (what stands on a body in the place of its writing parts), and in ``predict`` and ``score`` a
+    keyword ``engine``: who searches for answers in the model's place. Its configuration may have ``settled(corpus)``,
+    the same with what the data decides, and ``unsettled()``.
     """
 
     additive: bool

@@ -15,6 +15,9 @@ DATA = Choices(
         "python-english": "regard.data.texts:PythonEnglish",
         "python-code": "regard.data.texts:PythonCode",
         "world-english": "regard.data.texts:WorldEnglish",
+        "labelled": "regard.data.labelled:LabelledFiles",
+        "world-moods": "regard.data.labelled:WorldMoods",
+        "movie-reviews": "regard.data.labelled:MovieReviews",
     },
 )
 

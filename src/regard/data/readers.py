@@ -50,7 +50,7 @@ def read_tsv(path: Path, split: str, ledger: Ledger) -> list[Pair]:
     if wrong:
         raise DataError(
             f"{path}: exactly 2 columns with a tab between them are needed (source, target), "
-            f"but {_some(wrong)}. Keep two columns, e.g. with: cut -f 1,2"
+            f"but {some(wrong)}. Keep two columns, e.g. with: cut -f 1,2"
         )
     return _keep(rows, str(path), split, ledger)
 
@@ -73,7 +73,7 @@ def read_json_lines(
     if wrong:
         raise DataError(
             f"{path}: every line must be a JSON object with text under {source_key!r} and {target_key!r}, "
-            f"but {_some(wrong)}. Mend these lines, or name other keys with source_key and target_key"
+            f"but {some(wrong)}. Mend these lines, or name other keys with source_key and target_key"
         )
     return _keep(rows, str(path), split, ledger)
 
@@ -136,7 +136,7 @@ def decode_lines(raw_lines: Iterable[bytes], where: str) -> list[str]:
             wrong.append(f"line {number}, byte {start + error.start} of the file (0x{raw[error.start]:02X})")
     if wrong:
         raise DataError(
-            f"{where} is not valid UTF-8: {_some(wrong)}. Convert it, e.g. with: iconv -f latin1 -t utf-8"
+            f"{where} is not valid UTF-8: {some(wrong)}. Convert it, e.g. with: iconv -f latin1 -t utf-8"
         )
     return lines
 
@@ -194,6 +194,6 @@ def _similar(path: Path) -> str:
     return f"; {len(names)} files stand in that folder, none with a similar name"
 
 
-def _some(problems: Sequence[str]) -> str:
+def some(problems: Sequence[str]) -> str:
     more = f" and {len(problems) - _SHOWN:,} more" if len(problems) > _SHOWN else ""
     return "; ".join(problems[:_SHOWN]) + more

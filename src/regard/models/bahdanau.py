@@ -52,6 +52,9 @@ class Bahdanau(nn.Module):
 
     source_attention = "attention"  # the tap that shows what is read of the source
     state_path = "cell"  # the tap along which the past travels
+    sight = "both"
+    capacity = 0
+    reading = ("source_embedding", "encoder", "dropout")
 
     def __init__(self, config: BahdanauConfig, sizes: Sizes) -> None:
         super().__init__()
@@ -70,6 +73,13 @@ class Bahdanau(nn.Module):
         self.bridge = Bridge(memory, config.width, 1, self.cell.parts)
         self.readout = Maxout(config.width + memory + embedded, self.head.width, config.dropout)
         self.dropout = Dropout(config.dropout)
+
+    @property
+    def state_width(self) -> int:
+        return self.encoder.width
+
+    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+        return self.encoder(self.dropout(self.source_embedding(tokens_BS)), lengths_B)[0]
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         """states_BTD for all target positions (teacher forcing)."""

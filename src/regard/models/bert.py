@@ -156,6 +156,9 @@ class Bert(nn.Module):
     ``pooler`` makes one vector of a text's states. The taps ``layers.0``, ``layers.1``, … show every layer's states.
     """
 
+    sight = "both"
+    reading = ("embedding", "segments", "position", "norm", "dropout", "layers", "pooler")
+
     def __init__(self, config: BertConfig, sizes: Sizes) -> None:
         super().__init__()
         self.config = config
@@ -176,6 +179,17 @@ class Bert(nn.Module):
     def context(self) -> int:
         """How many tokens it can read, the symbols around a text among them; 0: as many as one likes."""
         return self.position.capacity
+
+    @property
+    def capacity(self) -> int:
+        return self.context
+
+    @property
+    def state_width(self) -> int:
+        return self.config.width
+
+    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+        return self(tokens_BS, lengths_B, segments_BS)
 
     def forward(self, tokens_BS: Tensor, lengths_B: Tensor | Mask, segments_BS: Tensor | None = None) -> Tensor:
         """states_BSD; of each row so many tokens are there, or a mask says who may look at whom."""

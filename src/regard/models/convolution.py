@@ -93,6 +93,8 @@ class Convolution(nn.Module):
 
     source_attention = "decoder.*.cross"  # the taps that show what is read of the source
     state_path = "decoder.0"  # the tap along which the past travels
+    sight = "both"
+    reading = ("source_embedding", "widen_source", "position", "encoder", "dropout")
 
     def __init__(self, config: ConvolutionConfig, sizes: Sizes) -> None:
         super().__init__()
@@ -118,17 +120,28 @@ class Convolution(nn.Module):
         """states_BTD for all target positions in one parallel pass (teacher forcing)."""
         return self.read(target_BT, self.start((source_BS, source_lengths_B)))
 
+    @property
+    def capacity(self) -> int:
+        return self.position.capacity
+
+    @property
+    def state_width(self) -> int:
+        return self.config.width
+
+    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+        x_BSD = self.dropout(self.position.embed(self.widen_source(self.source_embedding(tokens_BS))))
+        positions_S = torch.arange(tokens_BS.shape[1], device=tokens_BS.device)
+        exists_BS1 = (positions_S < lengths_B[:, None]).unsqueeze(-1).to(x_BSD.dtype)
+        return self.encoder(x_BSD, exists_BS1) + x_BSD
+
     def start(self, source: tuple[Tensor, Tensor]) -> ConvolutionState:
         source_BS, source_lengths_B = source
-        x_BSD = self.dropout(self.position.embed(self.widen_source(self.source_embedding(source_BS))))
-        positions_S = torch.arange(source_BS.shape[1], device=source_BS.device)
-        exists_BS1 = (positions_S < source_lengths_B[:, None]).unsqueeze(-1).to(x_BSD.dtype)
-        read_BSD = self.encoder(x_BSD, exists_BS1) + x_BSD
+        read_BSD = self.represent(source_BS, source_lengths_B)
         mask = padding(source_lengths_B, source_BS.shape[1])
         layers = cast("list[DecoderLayer]", list(self.decoder))
         memories = [layer.cross.memory(read_BSD, mask) for layer in layers]
         rows, width = len(source_BS), self.config.width
-        return ConvolutionState(memories, [layer.convolution.no_past(rows, width, x_BSD) for layer in layers])
+        return ConvolutionState(memories, [layer.convolution.no_past(rows, width, read_BSD) for layer in layers])
 
     def step(self, tokens_RT: Tensor, state: ConvolutionState) -> tuple[Tensor, ConvolutionState]:
         return self.head(self.read(tokens_RT, state)), state

@@ -46,6 +46,9 @@ class FixedContext(nn.Module):
     """Everything that the decoder ever learns of the source is c = tanh(V h), h the encoder's last states."""
 
     state_path = "decoder.cells.0"  # the tap along which the past travels
+    sight = "both"
+    capacity = 0
+    reading = ("source_embedding", "encoder", "dropout")
 
     def __init__(self, config: FixedContextConfig, sizes: Sizes) -> None:
         super().__init__()
@@ -65,6 +68,13 @@ class FixedContext(nn.Module):
         self.bridge = Bridge(config.width, config.width, config.decoder_layers, self.decoder.parts)
         self.readout = Readout(config.width + embedded + shown, self.head.width, config.dropout)
         self.dropout = Dropout(config.dropout)
+
+    @property
+    def state_width(self) -> int:
+        return self.encoder.width
+
+    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+        return self.encoder(self.dropout(self.source_embedding(tokens_BS)), lengths_B)[0]
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         """states_BTD for all target positions (teacher forcing)."""

@@ -85,6 +85,8 @@ class Gpt(nn.Module):
     """Tokens so far become states, ``head`` turns states into logits for what follows each of them."""
 
     state_path = "stack.layers.0"  # the tap along which the past travels
+    sight = "before"
+    reading = ("embedding", "stack")
 
     def __init__(self, config: GptConfig, sizes: Sizes) -> None:
         super().__init__()
@@ -108,6 +110,18 @@ class Gpt(nn.Module):
         """states_BTD for all positions at once; with segments, nobody looks beyond their own."""
         mask = CAUSAL if segments_BT is None else CAUSAL & inside_segments(segments_BT)
         return self.stack(self.embedding(tokens_BT), mask)
+
+    @property
+    def capacity(self) -> int:
+        return self.context
+
+    @property
+    def state_width(self) -> int:
+        return self.config.width
+
+    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+        """What is padded stands behind everything; nobody looks there."""
+        return self(tokens_BS)
 
     def start(self, source: tuple[int, int]) -> StackState:
         """Nothing read yet: for so many rows, with room for so many tokens (0: it grows)."""

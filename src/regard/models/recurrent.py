@@ -45,6 +45,9 @@ class Recurrent(nn.Module):
 
     state_path = "stack.cells.0"  # the tap along which the past travels
     context = 0  # it reads as many tokens as one likes
+    sight = "before"
+    capacity = 0
+    reading = ("target_embedding", "dropout", "stack", "readout")
 
     def __init__(self, config: RecurrentConfig, sizes: Sizes) -> None:
         super().__init__()
@@ -57,6 +60,11 @@ class Recurrent(nn.Module):
         )
         self.readout = Readout(config.width, self.head.width, config.dropout)
         self.dropout = Dropout(config.dropout)
+        self.state_width = self.head.width
+
+    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+        """What is padded stands behind everything and is read last."""
+        return self(tokens_BS)
 
     def forward(self, tokens_BT: Tensor, segments_BT: Tensor | None = None) -> Tensor:
         """states_BTD for texts that begin here."""

@@ -141,6 +141,8 @@ class Transformer(nn.Module):
 
     source_attention = "decoder.*.cross"  # the taps that show what is read of the source
     state_path = "decoder.layers.0"  # the tap along which the past travels
+    sight = "both"
+    reading = ("source_embedding", "encoder")
 
     def __init__(self, config: TransformerConfig, sizes: Sizes) -> None:
         super().__init__()
@@ -159,6 +161,17 @@ class Transformer(nn.Module):
     def longest(self) -> tuple[int, int]:
         """How many positions a source and an answer may have; 0: as many as one likes."""
         return self.encoder.position.capacity, self.decoder.position.capacity
+
+    @property
+    def capacity(self) -> int:
+        return self.encoder.position.capacity
+
+    @property
+    def state_width(self) -> int:
+        return self.config.width
+
+    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+        return self.encoder(self.source_embedding(tokens_BS), padding(lengths_B, tokens_BS.shape[1]))[-1]
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         """states_BTD for all target positions in one parallel pass (teacher forcing)."""

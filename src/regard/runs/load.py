@@ -22,7 +22,7 @@ from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Strategy
 from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe
-from regard.runs.train import build_model, build_task
+from regard.runs.train import adapt, build_task, headed
 from regard.tasks.alignment import WordWeights, word_weights
 from regard.tasks.continuation import Continuation
 from regard.tasks.filling import Guess
@@ -129,6 +129,8 @@ def load(run: str | Path, device: str = "") -> Run:
     machine.keep_memory()
     machine.set_threads(recipe.training.threads)
     task = build_task(recipe, Corpus({}, Ledger()), vocabularies)
-    model = build_model(recipe, task.sizes())
+    model = headed(recipe, task)
+    if not recipe.start.adapters.merge:
+        adapt(recipe, model)
     checkpoints.put_weights(model, checkpoints.load_tensors(folder.weights), str(folder.weights))
     return Run(folder, recipe, vocabularies, model.to(where).eval(), where, task)

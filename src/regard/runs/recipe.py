@@ -14,6 +14,7 @@ from regard.core.errors import RecipeError
 from regard.data import DATA, TOKENIZERS
 from regard.decoding import STRATEGIES
 from regard.models import MODELS
+from regard.runs.starting import StartConfig
 from regard.tasks import TASKS
 from regard.training.loop import TrainingConfig
 
@@ -32,6 +33,7 @@ class Recipe(Config):
     tokenizer: Annotated[SerializeAsAny[Part], TOKENIZERS] = Field(default_factory=TOKENIZERS.make)
     model: Annotated[SerializeAsAny[Part], MODELS] = Field(default_factory=MODELS.make)
     task: Annotated[SerializeAsAny[Part], TASKS] = Field(default_factory=TASKS.make)
+    start: StartConfig = Field(default_factory=lambda: StartConfig())
     training: TrainingConfig = Field(default_factory=lambda: TrainingConfig())
     decoding: Annotated[SerializeAsAny[Part], STRATEGIES] = Field(default_factory=STRATEGIES.make)
 

@@ -17,10 +17,13 @@ from regard.core.seams import Observer
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
 from regard.data.vocabularies import JOINT, SOURCE, TARGET, Vocabularies
+from regard.layers.adapters import add_adapters, merge_adapters
+from regard.layers.headed import Headed
 from regard.runs.borrowing import borrow_vectors
 from regard.runs.folder import RunFolder
 from regard.runs.journal import MetricsFile, TensorBoard
 from regard.runs.recipe import Recipe
+from regard.runs.starting import Origin, begun, freeze, put_origin, refuse_misfit
 from regard.training import checkpoints, machine
 from regard.training.loop import Loop
 
@@ -42,11 +45,16 @@ def train(
     out: str | Path = "",
     settings: Iterable[str] = (),
     *,
+    start: str | Path = "",
     resume: bool = False,
     observers: Iterable[Observer] = (),
 ) -> Trained:
-    """Trains a recipe into the folder ``out`` (by default ``runs/NAME``) and returns what came of it."""
-    made = Recipe.of(recipe, settings)
+    """Trains a recipe into the folder ``out`` (by default ``runs/NAME``) and returns what came of it.
+
+    ``start`` names a run whose model, tokenizer and weights it starts from (``start.run`` in the recipe).
+    """
+    settings = [*settings, *([f"start.run={json.dumps(str(start))}"] if start else [])]
+    made = begun(Recipe.of(recipe, settings), settings)
     folder = RunFolder(Path(out or Path("runs") / (made.name or "run")))
     machine.keep_memory()
     machine.set_threads(made.training.threads)
@@ -61,13 +69,14 @@ def train(
         loop.resume()
     loop.run()
     loop.finish()
-    return _conclude(loop, folder)
+    return _conclude(loop, folder, merge=made.start.adapters.merge)
 
 
 def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: list[Observer]) -> Loop:
     """Everything up to the first step; what is made here is in the folder before training starts."""
     device = machine.choose_device(recipe.device)
     corpus = load_corpus(recipe)
+    recipe = settled(recipe, corpus)
     if ranks.leads:
         write_text(folder.recipe, recipe.to_toml())  # first: from here on the folder can be resumed
         folder.clear()
@@ -79,13 +88,18 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     else:
         observers = []
     vocabularies = _vocabularies(recipe, corpus, folder, ranks)
+    refuse_misfit(recipe.start, vocabularies, corpus)
     task = build_task(recipe, corpus, vocabularies)
     if ranks.leads:
         corpus.ledger.save(folder.ledger)
         if corpus.validation_was_set_aside:
             write_text(folder.validation, "".join(map(_as_json_line, corpus.splits["validation"])))
-    model = build_model(recipe, task.sizes()).to(device)
+    model = headed(recipe, task)
     borrow_vectors(recipe, model, vocabularies, folder.checkpoints, observers)
+    put_origin(recipe.start, model, vocabularies, folder.checkpoints, observers)
+    adapt(recipe, model)
+    freeze(model, recipe.start.frozen)
+    model.to(device)
     return Loop(
         model, task, recipe.training, recipe.seed, folder.checkpoints, device, ranks=ranks, observers=observers
     )
@@ -111,17 +125,45 @@ def build_model(recipe: Recipe, sizes: Any) -> nn.Module:
         return recipe.model.build(sizes)  # type: ignore[attr-defined]
 
 
+def headed(recipe: Recipe, task: Any) -> nn.Module:
+    """The model of a recipe, with the head of its task where that has one."""
+    model = build_model(recipe, task.sizes())
+    if not hasattr(task, "head"):
+        return model
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(recipe.seed)
+        return Headed(model, task.head(model))
+
+
+def adapt(recipe: Recipe, model: nn.Module) -> None:
+    """Hangs adapters on the model where the recipe wants some; how they start is a function of the seed."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(recipe.seed)
+        add_adapters(model, recipe.start.adapters)
+
+
+def settled(recipe: Recipe, corpus: Any) -> Recipe:
+    """The recipe with what its data decides (labels), so that the run folder needs no data to be loaded again."""
+    settle = getattr(recipe.task, "settled", None)
+    return recipe if settle is None else recipe.model_copy(update={"task": settle(corpus)})
+
+
 def _vocabularies(recipe: Recipe, corpus: Corpus, folder: RunFolder, ranks: machine.Ranks) -> Vocabularies:
     """Trained once and kept: a resumed run reads the files that it wrote."""
     held = any(all((folder.path / name).is_file() for name in names) for names in ((JOINT,), (SOURCE, TARGET)))
     if not held and ranks.leads:
-        Vocabularies.train(recipe.tokenizer, corpus).save(folder.path)  # type: ignore[arg-type]
+        if recipe.start.run and recipe.start.pieces == "theirs":
+            Origin.at(recipe.start.run).vocabularies().save(folder.path)
+        else:
+            Vocabularies.train(recipe.tokenizer, corpus).save(folder.path)  # type: ignore[arg-type]
     ranks.wait()
     return Vocabularies.load(folder.path, recipe.tokenizer.specials())  # type: ignore[attr-defined]
 
 
-def _conclude(loop: Loop, folder: RunFolder) -> Trained:
+def _conclude(loop: Loop, folder: RunFolder, *, merge: bool) -> Trained:
     """Writes the final weights and the summary; the figures are those of the training loop."""
+    if merge:
+        merge_adapters(loop.model)
     weights = checkpoints.weights_of(loop.model)
     progress = loop.progress
     validation = loop.measure("validation") if loop.config.final != "last" else {}

@@ -22,6 +22,7 @@ from regard.core.errors import DataError, OptionError
 from regard.core.seams import Answer, Decodable, Engine, Progress, Sums
 from regard.core.symbols import Sizes
 from regard.data.batching import in_length_order
+from regard.data.examples import ExampleCorpus
 from regard.data.texts import TextCorpus
 from regard.data.token_files import TokenFile, token_file
 from regard.data.tokenizers import Tokenizer
@@ -49,10 +50,12 @@ class LanguageModelConfig(Part):
     prompt: str = ""  # how that sample begins
 
     def build(
-        self, corpus: TextCorpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: TextCorpus | ExampleCorpus[Any], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
     ) -> LanguageModelling:
         if dropout:
             raise OptionError("tokenizer.dropout is for pairs; running text is tokenised once: set it to 0")
+        if isinstance(corpus, ExampleCorpus):
+            corpus = corpus.as_texts()
         return LanguageModelling(self, corpus, vocabularies, seed)
 
 

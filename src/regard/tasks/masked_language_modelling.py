@@ -18,6 +18,7 @@ from regard.core.errors import DataError, OptionError, RecipeError, enumerate_pr
 from regard.core.seams import Answer, Progress, Sums
 from regard.core.symbols import Sizes
 from regard.data.batching import in_length_order
+from regard.data.examples import ExampleCorpus
 from regard.data.texts import TextCorpus
 from regard.data.token_files import TokenFile, token_file
 from regard.data.tokenizers import Tokenizer
@@ -56,11 +57,13 @@ class MaskedLanguageModelConfig(Part):
         return self
 
     def build(
-        self, corpus: TextCorpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: TextCorpus | ExampleCorpus[Any], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
     ) -> MaskedLanguageModelling:
         if dropout:
             raise OptionError("tokenizer.dropout is for pairs; running text is tokenised once: set it to 0")
         refuse_symbols_missing(vocabularies.target)
+        if isinstance(corpus, ExampleCorpus):
+            corpus = corpus.as_texts()
         return MaskedLanguageModelling(self, corpus, vocabularies, seed)
 
 

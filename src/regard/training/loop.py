@@ -23,6 +23,7 @@ from regard.core.errors import TrainingError
 from regard.core.seams import Observer, Sums, Task
 from regard.data.batching import epoch_order, in_length_order, parts
 from regard.training import OPTIMIZERS, SCHEDULES, checkpoints
+from regard.training.layer_decay import layer_shares
 from regard.training.machine import Ranks
 
 CARRIED = "task//"  # before the names of tensors that a task carries from step to step
@@ -36,6 +37,7 @@ class TrainingConfig(Config):
     batch_tokens: int = Field(4096, ge=1)  # the global step: rows × longest, on either side
     accumulate: int = Field(1, ge=1)  # the step is computed in this many parts
     learning_rate: float = Field(1.0, gt=0)
+    layer_decay: float = Field(1.0, gt=0, le=1)  # below 1: each layer moves so much more slowly than the one above
     clip: float = Field(1.0, ge=0)  # largest norm of the gradient; 0: never clipped
     precision: Literal["float32", "bfloat16"] = "float32"
     recompute: bool = False  # activation checkpointing: less memory, a third more work
@@ -102,6 +104,8 @@ class Loop:
             )
         self.progress = Progress()
         self.optimizer = self.config.optimizer.build(self.model, self.config.learning_rate)  # type: ignore[attr-defined]
+        if self.config.layer_decay < 1:
+            self.optimizer.share_out(layer_shares(self.model, self.config.layer_decay))
         self.names = {parameter: name for name, parameter in self.model.named_parameters()}
         self.forward: Any = torch.compile(self.model, dynamic=True) if self.config.compile else self.model
         for module in self.model.modules():

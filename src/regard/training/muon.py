@@ -127,4 +127,4 @@ def stacked_in(model: nn.Module) -> dict[nn.Parameter, tuple[int, ...]]:
 
 def is_embedding(name: str) -> bool:
     """Tables that are looked up, not multiplied: their rows have nothing to be orthogonal to."""
-    return "embedding" in name or name.startswith("head.") or "table_" in name or "bias_" in name
+    return "embedding" in name or "segments" in name or name.startswith("head.") or "table_" in name or "bias_" in name

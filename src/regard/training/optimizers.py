@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from typing import cast
 
 import torch
@@ -53,6 +54,18 @@ class Optimizers:
     def __init__(self, members: list[torch.optim.Optimizer]) -> None:
         self.members = members
         self.rates = [[group["lr"] for group in member.param_groups] for member in members]
+
+    def share_out(self, shares: Mapping[nn.Parameter, float]) -> None:
+        """From now on each parameter moves with its own share of the learning rate."""
+        for member in self.members:
+            groups = []
+            for group in member.param_groups:
+                parted: dict[float, list[nn.Parameter]] = defaultdict(list)
+                for parameter in group["params"]:
+                    parted[shares.get(parameter, 1.0)].append(parameter)
+                groups += [{**group, "params": own, "lr": group["lr"] * share} for share, own in parted.items()]
+            member.param_groups[:] = groups
+        self.rates = [[group["lr"] for group in member.param_groups] for member in self.members]
 
     def scale(self, factor: float) -> None:
         """Sets every learning rate to its own base times the schedule's factor."""

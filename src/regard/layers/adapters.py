@@ -1,0 +1,68 @@
+"""LoRA: instead of a matrix, a low-rank change to it is trained (Hu et al. 2022)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn.utils import parametrize
+
+from regard.core.config import Config
+from regard.core.errors import OptionError
+
+
+class AdapterConfig(Config):
+    """W + (α / rank) B A for every linear layer whose name matches; rank 0: no adapters, all weights are trained."""
+
+    rank: int = Field(0, ge=0)
+    alpha: float = Field(16.0, gt=0)
+    targets: tuple[str, ...] = ("*.project", "*.output", "*.query", "*.key_value")
+    merge: bool = True  # at the end of training W takes the change in, and the run is one like any other
+
+
+class LowRankChange(nn.Module):
+    """W ↦ W + (α / r) B A. A starts at random and B at 0: at first nothing changes."""
+
+    def __init__(self, weight: Tensor, rank: int, alpha: float) -> None:
+        super().__init__()
+        rows, columns = weight.shape
+        self.a_RD = nn.Parameter(torch.randn(rank, columns, device=weight.device) * columns**-0.5)
+        self.b_DR = nn.Parameter(torch.zeros(rows, rank, device=weight.device))
+        self.scale = alpha / rank
+
+    def forward(self, weight: Tensor) -> Tensor:
+        return torch.addmm(weight, self.b_DR, self.a_RD, alpha=self.scale)
+
+
+def add_adapters(model: nn.Module, config: AdapterConfig) -> list[str]:
+    """Hangs a change on every matching layer of the body and freezes all else in it; returns the layers' names."""
+    if not config.rank:
+        return []
+    body = getattr(model, "body", model)
+    linear = {name: module for name, module in body.named_modules() if isinstance(module, nn.Linear)}
+    chosen = [name for name in linear if matches(name, config.targets)]
+    if not chosen:
+        raise OptionError(
+            f"no linear layer is called {' or '.join(config.targets)}; there are: {', '.join(linear) or 'none'}"
+        )
+    for parameter in body.parameters():
+        parameter.requires_grad_(False)
+    for name in chosen:
+        layer = linear[name]
+        parametrize.register_parametrization(layer, "weight", LowRankChange(layer.weight, config.rank, config.alpha))
+    return chosen
+
+
+def merge_adapters(model: nn.Module) -> int:
+    """Every changed matrix becomes an ordinary one that holds the change; returns how many there were."""
+    changed = [module for module in model.modules() if parametrize.is_parametrized(module, "weight")]
+    for module in changed:
+        parametrize.remove_parametrizations(module, "weight", leave_parametrized=True)
+    return len(changed)
+
+
+def matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

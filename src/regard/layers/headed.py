@@ -1,0 +1,115 @@
+"""A body with a head: a model that reads, and on its states what a task wants to know."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from regard.core.errors import OptionError
+from regard.layers.dropout import Dropout
+
+Pooling = Literal["auto", "mean", "first", "last", "pooler"]
+"""How the states of a text become one: their mean, that of its first or last token, or what the model's own pooler
+says; auto: the mean where states know both sides, else the last, which alone has seen everything."""
+
+
+class Headed(nn.Module):
+    """head(states of the body): what the body writes with is given up."""
+
+    def __init__(self, body: nn.Module, head: nn.Module) -> None:
+        super().__init__()
+        self.body = without_writing(body)
+        self.head = head
+
+    def forward(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+        return self.head(self.body.represent(tokens_BS, lengths_B, segments_BS), lengths_B)  # type: ignore[operator]
+
+
+def without_writing(body: nn.Module) -> nn.Module:
+    """The same model with only those modules that reading needs; one that is also needed by another name stays."""
+    reading = getattr(body, "reading", None)
+    if reading is None:
+        raise OptionError(
+            f"{type(body).__name__} is no body that a head can stand on: it does not say with which of its modules it "
+            "reads (see Body in regard.core.seams); choose another model.kind"
+        )
+    needed = {id(getattr(body, name)) for name in reading}
+    for name, child in list(body._modules.items()):
+        if id(child) not in needed:
+            delattr(body, name)
+    return body
+
+
+class Pool(nn.Module):
+    """One state for a text."""
+
+    def __init__(self, pooling: Pooling, body: Any) -> None:
+        super().__init__()
+        if pooling == "auto":
+            pooling = "mean" if body.sight == "both" else "last"
+        if pooling == "pooler" and not hasattr(body, "pooler"):
+            raise OptionError(f'{type(body).__name__} has no pooler; set task.pooling to "mean", "first" or "last"')
+        self.pooling = pooling
+        self.pooler = body.pooler if pooling == "pooler" else nn.Identity()
+
+    def forward(self, states_BSD: Tensor, lengths_B: Tensor) -> Tensor:
+        if self.pooling == "pooler":
+            return self.pooler(states_BSD)
+        if self.pooling == "first":
+            return states_BSD[:, 0]
+        if self.pooling == "last":
+            return states_BSD[torch.arange(len(states_BSD), device=states_BSD.device), lengths_B - 1]
+        return mean_state(states_BSD, lengths_B)
+
+
+def mean_state(states_BSD: Tensor, lengths_B: Tensor) -> Tensor:
+    """The mean over what is there."""
+    there_BS = torch.arange(states_BSD.shape[1], device=states_BSD.device) < lengths_B[:, None]
+    total_BD = torch.einsum("bsd,bs->bd", states_BSD, there_BS.to(states_BSD.dtype))
+    return total_BD / lengths_B[:, None].to(states_BSD.dtype)
+
+
+class TextHead(nn.Module):
+    """logits_BC of the classes that a text may belong to: W pool(states) + b."""
+
+    def __init__(self, pool: Pool, width: int, classes: int, dropout: float) -> None:
+        super().__init__()
+        self.pool, self.dropout = pool, Dropout(dropout)
+        self.classes = small_linear(width, classes)
+
+    def forward(self, states_BSD: Tensor, lengths_B: Tensor) -> Tensor:
+        return self.classes(self.dropout(self.pool(states_BSD, lengths_B)))
+
+
+class TokenHead(nn.Module):
+    """logits_BSC of the classes that each token may belong to: W s + b."""
+
+    def __init__(self, width: int, classes: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+        self.classes = small_linear(width, classes)
+
+    def forward(self, states_BSD: Tensor, lengths_B: Tensor) -> Tensor:
+        return self.classes(self.dropout(states_BSD))
+
+
+class VectorHead(nn.Module):
+    """vector_BD of a text: its pooled state, of length 1 where that is wanted."""
+
+    def __init__(self, pool: Pool, *, unit: bool) -> None:
+        super().__init__()
+        self.pool, self.unit = pool, unit
+
+    def forward(self, states_BSD: Tensor, lengths_B: Tensor) -> Tensor:
+        vector_BD = self.pool(states_BSD, lengths_B)
+        return nn.functional.normalize(vector_BD, dim=-1) if self.unit else vector_BD
+
+
+def small_linear(width: int, classes: int) -> nn.Linear:
+    """Starts out small: at first all classes are nearly equally probable."""
+    linear = nn.Linear(width, classes)
+    nn.init.normal_(linear.weight, std=0.02)
+    nn.init.zeros_(linear.bias)
+    return linear

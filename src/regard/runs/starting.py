@@ -1,0 +1,198 @@
+"""A run that starts from another: its body and tokenizer, what is frozen, and pieces that both know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from regard.core.config import Config, override, parse, read_toml
+from regard.core.errors import RecipeError, RunError, enumerate_problems
+from regard.core.seams import Observer
+from regard.data.tokenizers import Tokenizer
+from regard.data.vocabularies import Vocabularies
+from regard.layers.adapters import AdapterConfig, matches
+from regard.runs.folder import RunFolder
+from regard.training import checkpoints
+
+BODY = "body."
+SAMPLE = 2000
+"""Training texts that are looked at to see whether a tokenizer fits them."""
+
+
+class StartConfig(Config):
+    """Which run the weights come from, and what of them may change."""
+
+    run: str = ""  # a run folder; its model, and unless ``pieces`` says otherwise its tokenizer, replace the recipe's
+    taken: bool = False  # whether the model and tokenizer of that run stand in this recipe already
+    pieces: Literal["theirs", "carried"] = "theirs"  # carried: pieces are learned anew, known ones keep their vectors
+    unknown: float = Field(0.05, ge=0, le=1)  # the largest share of unknown pieces with which a tokenizer fits
+    frozen: tuple[str, ...] = ()  # names of weights that stay as they are, as in ["embedding*", "layers.0.*"]
+    adapters: AdapterConfig = Field(default_factory=AdapterConfig)
+
+
+class Origin(NamedTuple):
+    """The run that is started from."""
+
+    folder: RunFolder
+    recipe: Any
+
+    @classmethod
+    def at(cls, run: str) -> Origin:
+        from regard.runs.recipe import Recipe  # which has a StartConfig in it
+
+        folder = RunFolder(Path(run).expanduser())
+        folder.require(folder.recipe, folder.weights)
+        return cls(folder, parse(Recipe, read_toml(folder.recipe), where=str(folder.recipe)))
+
+    def vocabularies(self) -> Vocabularies:
+        return Vocabularies.load(self.folder.path, self.recipe.tokenizer.specials())
+
+
+def begun(recipe: Any, settings: Iterable[str] = ()) -> Any:
+    """The recipe with the model and tokenizer of the run that it starts from; ``--set model.…`` has the last word."""
+    if not recipe.start.run or recipe.start.taken:
+        return recipe
+    origin = Origin.at(recipe.start.run)
+    tree = recipe.model_dump()
+    tree["start"]["taken"] = True
+    tree["model"] = origin.recipe.model.model_dump()
+    if recipe.start.pieces == "theirs":
+        tree["tokenizer"] = origin.recipe.tokenizer.model_dump()
+        if "dropout" in tree["tokenizer"]:
+            tree["tokenizer"]["dropout"] = getattr(recipe.tokenizer, "dropout", 0.0)
+    own = [setting for setting in settings if setting.strip().startswith("model.")]
+    return parse(type(recipe), override(tree, own, type(recipe)), where=f"the recipe started from {recipe.start.run}")
+
+
+def refuse_misfit(start: StartConfig, vocabularies: Vocabularies, corpus: Any) -> None:
+    """A tokenizer that knows too little of the new texts is refused, with what may be done."""
+    if not start.run or start.pieces == "carried" or not corpus.splits.get("train"):
+        return
+    streams = corpus.training_texts(vocabularies.joint)
+    problems = []
+    for tokenizer, texts in zip((vocabularies.source, vocabularies.target), streams):
+        sample = [text for _, text in zip(range(SAMPLE), texts)]
+        ids = [id for row in tokenizer.encode_batch(sample) for id in row]
+        unknown = sum(id == tokenizer.specials.unk for id in ids)
+        if ids and unknown / len(ids) > start.unknown:
+            problems.append(f"{unknown / len(ids):.1%} of the pieces of the training texts are unknown to it")
+    if problems:
+        raise RunError(
+            enumerate_problems(f"the tokenizer of {start.run} does not fit", problems)
+            + '. Set start.pieces="carried" to learn pieces of these texts, with the vectors of those that both know; '
+            f"or allow it with start.unknown=1.0 (now {start.unknown})"
+        )
+
+
+def put_origin(
+    start: StartConfig, model: nn.Module, vocabularies: Vocabularies, kept: Path, observers: Sequence[Observer] = ()
+) -> None:
+    """Fills the model with the weights of the run that it starts from; a checkpoint in ``kept`` has them already."""
+    if not start.run or checkpoints.latest(kept)[0] is not None:
+        return
+    origin = Origin.at(start.run)
+    held = checkpoints.load_tensors(origin.folder.weights)
+    wanted = checkpoints.weights_of(model)
+    theirs = {plain(name): tensor for name, tensor in held.items() if belongs(name, held)}
+    ours = {name: tensor for name, tensor in wanted.items() if belongs(name, wanted)}
+    notes: list[str] = []
+    if start.pieces == "carried":
+        theirs = {**theirs, **carried_rows(origin.vocabularies(), vocabularies, theirs, ours, notes)}
+    missing = [
+        f"{name} {tuple(tensor.shape)}: {found(theirs.get(plain(name)))}"
+        for name, tensor in ours.items()
+        if plain(name) not in theirs or theirs[plain(name)].shape != tensor.shape
+    ]
+    if missing:
+        raise RunError(
+            enumerate_problems(f"the body of {start.run} does not fit the model of this recipe", missing)
+            + "\nStart from a run with a body of the same kind, and leave out --set model.… that changes its shape"
+        )
+    model.load_state_dict({name: theirs[plain(name)] for name in ours}, strict=False)
+    fresh = [name for name in wanted if name not in ours]
+    left = [name for name in held if plain(name) not in {plain(one) for one in ours}]
+    notes.insert(0, f"{len(ours)} tensors come from {start.run}" + (f", {len(fresh)} are new" if fresh else "")
+                 + (f", {len(left)} of its tensors are not needed" if left else ""))  # fmt: skip
+    for observer in observers:
+        for note in notes:
+            observer.said(note)
+
+
+def plain(name: str) -> str:
+    return name.removeprefix(BODY)
+
+
+def belongs(name: str, weights: Mapping[str, Tensor]) -> bool:
+    """Whether a tensor is the body's; a model without a head on it is all body."""
+    return name.startswith(BODY) or not any(other.startswith(BODY) for other in weights)
+
+
+def found(tensor: Tensor | None) -> str:
+    return "there is none" if tensor is None else f"found {tuple(tensor.shape)}"
+
+
+# -- pieces that both know ------------------------------------------------------------------------------------
+
+
+def carried_rows(
+    old: Vocabularies,
+    new: Vocabularies,
+    theirs: Mapping[str, Tensor],
+    ours: Mapping[str, Tensor],
+    notes: list[str],
+) -> dict[str, Tensor]:
+    """Every tensor with a row for each piece: rows of shared pieces are theirs, the others stay as they start."""
+    result: dict[str, Tensor] = {}
+    told = set()
+    for name, fresh in ours.items():
+        held = theirs.get(plain(name))
+        side = "source" if "source" in name else "target"
+        before, after = getattr(old, side), getattr(new, side)
+        if held is None or len(held) != before.size or len(fresh) != after.size or held.shape[1:] != fresh.shape[1:]:
+            continue
+        pairs = shared_pieces(before, after)
+        rows = fresh.clone()
+        rows[torch.tensor([to for _, to in pairs])] = held[torch.tensor([of for of, _ in pairs])]
+        result[plain(name)] = rows
+        if side not in told:
+            told.add(side)
+            notes.append(f"{len(pairs):,} of {after.size:,} {side} pieces keep their vectors, the rest starts anew")
+    return result
+
+
+def shared_pieces(before: Tokenizer, after: Tokenizer) -> list[tuple[int, int]]:
+    """(id before, id after) of pieces that are spelled the same, and of special symbols with the same duty."""
+    specials = [
+        (getattr(before.specials, name), getattr(after.specials, name))
+        for name in ("pad", "sos", "eos", "unk", "mask")
+    ]
+    duties = [(of, to) for of, to in specials if of >= 0 and to >= 0]
+    special = {of for of, _ in duties} | set(before.specials.known())
+    ids = {before.token(id): id for id in range(before.size) if id not in special}
+    own = set(after.specials.known())
+    pieces = ((ids.get(after.token(id)), id) for id in range(after.size) if id not in own)
+    return duties + [(of, to) for of, to in pieces if of is not None]
+
+
+# -- what stays as it is --------------------------------------------------------------------------------------
+
+
+def freeze(model: nn.Module, patterns: Sequence[str]) -> list[str]:
+    """The weights whose names match are not trained; a pattern that matches nothing is refused."""
+    names = {plain(name): parameter for name, parameter in model.named_parameters()}
+    idle = [pattern for pattern in patterns if not any(matches(name, [pattern]) for name in names)]
+    if idle:
+        raise RecipeError(
+            f"start.frozen: nothing is called {', '.join(map(repr, idle))}; there is: {', '.join(names)}"
+        )
+    chosen = [name for name in names if matches(name, patterns)]
+    for name in chosen:
+        names[name].requires_grad_(False)
+    if names and not any(parameter.requires_grad for parameter in names.values()):
+        raise RecipeError("start.frozen leaves nothing to train; take a pattern out")
+    return chosen

@@ -1,0 +1,320 @@
+"""Classification of texts, one or two together: a head on any body says which class they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.core.config import Part
+from regard.core.errors import DataError, OptionError, enumerate_problems
+from regard.core.seams import Answer, Progress, Sums
+from regard.core.symbols import Sizes
+from regard.data.batching import in_length_order
+from regard.data.corpus import Pair
+from regard.data.examples import ExampleCorpus, Labelled
+from regard.data.tables import groups
+from regard.data.tokenizers import Tokenizer
+from regard.data.vocabularies import Vocabularies
+from regard.decoding.options import Strategy
+from regard.layers.headed import Pool, Pooling, TextHead
+from regard.tasks.enclosing import Enclosed, Keep, TextBatch, Window, side_by_side
+from regard.tasks.metrics.classes import class_scores
+
+READ_AT_ONCE = 8192
+"""Tokens of a batch when texts are answered or scored."""
+ERRORS_LISTED = 50
+SEPARATOR = "\t"
+"""Stands between two texts that are given as one."""
+
+
+class ClassificationConfig(Part):
+    """Which class a text belongs to; ``labels`` are those of the training data unless they are named."""
+
+    kind: str = "classification"
+    labels: tuple[str, ...] = ()
+    longest: int = Field(256, ge=4)  # tokens, the symbols around a text among them; what is longer is cut, and listed
+    keep: Keep = "start"
+    pooling: Pooling = "auto"
+    dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
+    label_smoothing: float = Field(0.0, ge=0, lt=1)
+    balance: Literal["none", "classes"] = "none"  # classes: rare ones weigh as much as frequent ones
+
+    def settled(self, corpus: ExampleCorpus[Labelled]) -> ClassificationConfig:
+        """With the labels that the data has."""
+        there = list(groups([one.label for one in corpus.splits.get("train", ())]))
+        return self.model_copy(update={"labels": self.labels or tuple(there)})
+
+    def unsettled(self) -> ClassificationConfig:
+        return self.model_copy(update={"labels": ()})
+
+    def build(
+        self, corpus: ExampleCorpus[Labelled], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+    ) -> Classification:
+        if dropout:
+            raise OptionError("tokenizer.dropout is for pairs; set it to 0")
+        if any(not isinstance(one, Labelled) for own in corpus.splits.values() for one in own[:1]):
+            raise DataError(
+                'classification needs texts with labels; choose data.kind = "labelled" (or world-moods, movie-reviews)'
+            )
+        return Classification(self, corpus, vocabularies)
+
+
+class Classified(NamedTuple):
+    """An example as numbers; ``label`` is a place among the labels."""
+
+    text: Enclosed
+    label: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassBatch:
+    """Texts and their classes."""
+
+    text: TextBatch
+    labels_B: Tensor
+
+
+class Classification:
+    """The task over one corpus, which is encoded once."""
+
+    additive = True
+
+    def __init__(
+        self, config: ClassificationConfig, corpus: ExampleCorpus[Labelled], vocabularies: Vocabularies
+    ) -> None:
+        self.config = config
+        self.corpus = corpus
+        self.vocabularies = vocabularies
+        self.places = {label: place for place, label in enumerate(config.labels)}
+        refuse_unseen(corpus, self.places)
+        self._encoded = {split: self.encode(own, split) for split, own in corpus.splits.items()}
+        self._weights_C = self._class_weights() if config.balance == "classes" and "train" in corpus.splits else None
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self.vocabularies.target
+
+    @property
+    def window(self) -> Window:
+        return Window(self.tokenizer.specials, self.config.longest, self.config.keep)
+
+    def sizes(self) -> Sizes:
+        return self.vocabularies.sizes()
+
+    def head(self, body: Any) -> nn.Module:
+        """W pool(states) + b."""
+        refuse_short(body, self.config.longest)
+        if len(self.config.labels) < 2:
+            raise DataError(
+                f"there is nothing to tell apart: the labels are {', '.join(self.config.labels) or 'none at all'}; "
+                "at least two are needed"
+            )
+        return TextHead(Pool(self.config.pooling, body), body.state_width, len(self.config.labels), self.config.dropout)
+
+    # -- examples and batches -------------------------------------------------------------------------------
+
+    def encode(self, examples: Sequence[Labelled], split: str = "") -> list[Classified]:
+        """What is cut is listed in the ledger, where it belongs to a split."""
+        enclosed = enclose_all(self.tokenizer, self.window, [one.texts() for one in examples])
+        if split:
+            for one, text in zip(examples, enclosed, strict=True):
+                if text.cut:
+                    reason = f"longer than task.longest = {self.config.longest} tokens"
+                    self.corpus.ledger.truncate(split, one.origin, one.line, reason, f"{text.cut} tokens were cut")
+        return [
+            Classified(text, self.places.get(one.label, -1)) for one, text in zip(examples, enclosed, strict=True)
+        ]
+
+    def examples(self, split: str, epoch: int) -> Sequence[Classified]:
+        return self._encoded.get(split, [])
+
+    def lengths(self, examples: Sequence[Classified]) -> np.ndarray:
+        return np.array([len(one.text.tokens) for one in examples]).reshape(-1, 1)
+
+    def weight(self, lengths_NA: np.ndarray) -> int:
+        return len(lengths_NA)
+
+    def collate(self, examples: Sequence[Classified], device: torch.device) -> ClassBatch:
+        text = side_by_side([one.text for one in examples], self.tokenizer.specials.pad, device)
+        return ClassBatch(text, torch.tensor([one.label for one in examples], device=device))
+
+    # -- loss -----------------------------------------------------------------------------------------------
+
+    def sums(self, model: nn.Module, batch: ClassBatch) -> Sums:
+        logits_BC = logits_of(model, batch.text)
+        weights_C = None if self._weights_C is None else self._weights_C.to(logits_BC.device)
+        smoothing = self.config.label_smoothing if model.training else 0.0
+        loss = functional.cross_entropy(
+            logits_BC, batch.labels_B, weights_C, reduction="sum", label_smoothing=smoothing
+        )
+        right = (logits_BC.argmax(dim=-1) == batch.labels_B).sum()
+        count = len(batch.labels_B)
+        return Sums({"loss": loss, "accuracy": right}, {"loss": count, "accuracy": count})
+
+    def _class_weights(self) -> Tensor:
+        """1 on the average over training examples, and inverse to how frequent a class is."""
+        counts_C = np.bincount([one.label for one in self._encoded["train"]], minlength=len(self.places))
+        weights_C = counts_C.sum() / (np.count_nonzero(counts_C) * np.maximum(counts_C, 1))
+        return torch.from_numpy(weights_C).float()
+
+    # -- answers and scores ---------------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def probabilities(
+        self, model: nn.Module, examples: Sequence[Classified], device: torch.device, progress: Progress | None = None
+    ) -> np.ndarray:
+        """probabilities_NC, in the order of the examples, whatever the batches."""
+        model.eval()
+        found_NC = np.zeros((len(examples), len(self.places)), np.float64)
+        done = 0
+        for indices in in_length_order(self.lengths(examples), READ_AT_ONCE):
+            batch = self.collate([examples[index] for index in indices], device)
+            found_NC[indices] = logits_of(model, batch.text).double().softmax(dim=-1).cpu().numpy()
+            done += len(indices)
+            if progress is not None:
+                progress(done, len(examples))
+        return found_NC
+
+    def classify(
+        self,
+        model: nn.Module,
+        texts: Sequence[str | tuple[str, str]],
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> list[list[tuple[str, float]]]:
+        """For each text, or two, all labels with their probabilities, the most probable first."""
+        rows = [split_texts(text) for text in texts]
+        examples = [Classified(text, 0) for text in enclose_all(self.tokenizer, self.window, rows)]
+        labels = self.config.labels
+        return [
+            [(labels[place], float(row_C[place])) for place in np.argsort(-row_C, kind="stable")]
+            for row_C in self.probabilities(model, examples, device, progress)
+        ]
+
+    def predict(
+        self,
+        model: nn.Module,
+        inputs: Sequence[str],
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> list[list[Answer]]:
+        """The labels of each text, the most probable first; their score is the probability."""
+        return [
+            [Answer(label, float(np.log(max(share, 1e-30))), share) for label, share in row]
+            for row in self.classify(model, inputs, device, progress)
+        ]
+
+    def score(
+        self,
+        model: nn.Module,
+        split: str,
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Accuracy, F1, calibration, by class and by group, and the errors with their texts."""
+        return self.judge(model, self.corpus.splits[split], self._encoded[split], device, progress)
+
+    def score_pairs(
+        self,
+        model: nn.Module,
+        pairs: Sequence[Pair],
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """The same for texts and labels that a user gives."""
+        given = [
+            Labelled(text[0], pair.target, text[1] if len(text) > 1 else "", "", pair.line, pair.origin)
+            for pair in pairs
+            for text in [split_texts(pair.source)]
+        ]
+        refuse_unseen(ExampleCorpus({"given": tuple(given)}, self.corpus.ledger), self.places)
+        return self.judge(model, given, self.encode(given), device, progress)
+
+    def judge(
+        self,
+        model: nn.Module,
+        examples: Sequence[Labelled],
+        encoded: Sequence[Classified],
+        device: torch.device,
+        progress: Progress | None,
+    ) -> dict[str, Any]:
+        probabilities_NC = self.probabilities(model, encoded, device, progress)
+        gold_N = np.array([one.label for one in encoded])
+        labels = self.config.labels
+        scores = class_scores(probabilities_NC, gold_N, labels)
+        members = {group: [one.group == group for one in examples] for group in groups([one.group for one in examples])}
+        if len(members) > 1:
+            scores["groups"] = {
+                group: class_scores(probabilities_NC[chosen_N], gold_N[chosen_N], labels)
+                for group, chosen_N in members.items()
+            }
+        cut = sum(one.text.cut > 0 for one in encoded)
+        return {**scores, "texts_cut": cut, "errors": mistakes(examples, probabilities_NC, gold_N, labels)}
+
+
+def logits_of(model: nn.Module, text: TextBatch) -> Tensor:
+    return model(text.tokens_BS, text.lengths_B, text.segments_BS).float()
+
+
+def enclose_all(tokenizer: Tokenizer, window: Window, rows: Sequence[tuple[str, ...]]) -> list[Enclosed]:
+    """Rows of one text or two."""
+    firsts = tokenizer.encode_batch([row[0] for row in rows])
+    seconds = iter(tokenizer.encode_batch([row[1] for row in rows if len(row) > 1]))
+    return [
+        window.enclose(first, next(seconds) if len(row) > 1 else None) for row, first in zip(rows, firsts, strict=True)
+    ]
+
+
+def split_texts(text: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Two texts may be given as one, with a tab between them."""
+    return tuple(text.split(SEPARATOR, 1)) if isinstance(text, str) else tuple(text)
+
+
+def mistakes(
+    examples: Sequence[Labelled], probabilities_NC: np.ndarray, gold_N: np.ndarray, labels: Sequence[str]
+) -> list[dict[str, Any]]:
+    """What was said wrongly, the surest first."""
+    predicted_N, sure_N = probabilities_NC.argmax(axis=1), probabilities_NC.max(axis=1)
+    wrong_N = np.flatnonzero(predicted_N != gold_N)
+    return [
+        {
+            "text": examples[place].source,
+            "label": examples[place].label,
+            "predicted": labels[predicted_N[place]],
+            "probability": float(sure_N[place]),
+            "line": examples[place].line,
+            "file": examples[place].origin,
+        }
+        for place in wrong_N[np.argsort(-sure_N[wrong_N], kind="stable")][:ERRORS_LISTED]
+    ]
+
+
+def refuse_unseen(corpus: ExampleCorpus[Labelled], known: Any) -> None:
+    """Labels that nothing was learned about are named, all of them, with where they stand."""
+    found: dict[str, Labelled] = {}
+    for own in corpus.splits.values():
+        for one in own:
+            if one.label not in known:
+                found.setdefault(one.label, one)
+    if found:
+        problems = [f"{label!r} ({one.origin}, line {one.line})" for label, one in found.items()]
+        title = f"labels that no training example has (known: {', '.join(known)}); mend or remove them"
+        raise DataError(enumerate_problems(title, problems[:20]))
+
+
+def refuse_short(body: Any, longest: int) -> None:
+    """A window wider than what the body reads is refused before training."""
+    if body.capacity and longest > body.capacity:
+        raise OptionError(
+            f"the body reads {body.capacity} tokens, but task.longest is {longest}; set task.longest={body.capacity}"
+        )

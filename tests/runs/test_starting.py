@@ -1,0 +1,170 @@
+"""Runs that start from others: bodies, heads, pieces, adapters, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import regard
+from regard.core.errors import RecipeError, RunError
+from regard.runs.load import load
+from regard.runs.train import train
+from regard.training import checkpoints
+
+TINY = {"kind": "bert", "layers": 2, "width": 16, "heads": 2, "dropout": 0.0, "position": {"longest": 40}}
+QUICK = {"steps": 4, "batch_tokens": 256, "threads": 1, "learning_rate": 1e-3, "checkpoint_every": 2}
+WORLD = {"train": 200, "validation": 20, "test": 20}
+
+
+def recipe(**changes: Any) -> dict[str, Any]:
+    tree: dict[str, Any] = {
+        "data": {"kind": "world-english", **WORLD},
+        "tokenizer": {"kind": "wordpiece", "vocabulary": 300},
+        "model": TINY,
+        "task": {"kind": "masked-language-model", "context": 24, "documents": "apart", "pseudo": 0},
+        "training": QUICK,
+    }
+    return {**tree, **changes}
+
+
+def moods(**changes: Any) -> dict[str, Any]:
+    return recipe(
+        data={"kind": "world-moods", **WORLD, "compositional": 0},
+        task={"kind": "classification", "longest": 24},
+        **changes,
+    )
+
+
+@pytest.fixture(scope="module")
+def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("parent") / "bert"
+    train(recipe(), out)
+    return out
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    return checkpoints.load_tensors(run / "model.safetensors")
+
+
+def test_the_body_is_theirs_and_the_head_is_new(parent: Path, tmp_path: Path) -> None:
+    train(moods(), tmp_path / "mood", ["start.frozen=['[!h]*']"], start=parent)
+    before, after = weights(parent), weights(tmp_path / "mood")
+    body = {name for name in after if name.startswith("body.")}
+    assert body and all(torch.equal(after[name], before[name.removeprefix("body.")]) for name in body)
+    assert {name for name in after if not name.startswith("body.")} == {"head.classes.weight", "head.classes.bias"}
+    run = load(tmp_path / "mood")
+    assert run.recipe.task.labels == ("calm", "happy", "sad")  # type: ignore[attr-defined]
+    assert (tmp_path / "mood" / "tokenizer.json").read_text() == (parent / "tokenizer.json").read_text()
+
+
+def test_without_freezing_the_body_moves(parent: Path, tmp_path: Path) -> None:
+    train(moods(), tmp_path / "mood", start=parent)
+    before, after = weights(parent), weights(tmp_path / "mood")
+    assert not torch.equal(after["body.layers.0.attention.project.weight"], before["layers.0.attention.project.weight"])
+
+
+def test_a_run_goes_on_pre_training_from_another(parent: Path, tmp_path: Path) -> None:
+    train(recipe(), tmp_path / "more", ["training.learning_rate=1e-12"], start=parent)
+    before, after = weights(parent), weights(tmp_path / "more")
+    assert before.keys() == after.keys()
+    for name in before:
+        torch.testing.assert_close(after[name], before[name], atol=1e-7, rtol=1e-5)
+
+
+def test_settings_of_the_model_have_the_last_word(parent: Path, tmp_path: Path) -> None:
+    train(moods(), tmp_path / "mood", ["model.dropout=0.25"], start=parent)
+    assert load(tmp_path / "mood").recipe.model.dropout == 0.25  # type: ignore[attr-defined]
+
+
+def test_a_killed_run_goes_on_without_its_parent(parent: Path, tmp_path: Path) -> None:
+    whole = train(moods(), tmp_path / "whole", start=parent)
+    moved = tmp_path / "parent"
+    import shutil
+
+    shutil.copytree(parent, moved)
+    train(moods(), tmp_path / "parts", ["training.steps=2"], start=moved)
+    for name in ("model.safetensors", "summary.json"):
+        (tmp_path / "parts" / name).unlink()
+    kept = tmp_path / "parts" / "recipe.toml"
+    kept.write_text(kept.read_text().replace("steps = 2\n", "steps = 4\n"))
+    shutil.rmtree(moved)
+    resumed = train(kept, tmp_path / "parts", resume=True)
+    assert resumed.steps == 4
+    assert resumed.weights_sha256 == whole.weights_sha256
+
+
+def test_a_model_of_another_shape_is_refused_with_every_tensor(parent: Path, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"does not fit the model of this recipe: \d+ problems") as caught:
+        train(moods(), tmp_path / "mood", ["model.width=32"], start=parent)
+    assert "embedding.weight" in str(caught.value) and "layers.1.attention.project.weight" in str(caught.value)
+
+
+def test_a_tokenizer_that_does_not_fit_is_refused(parent: Path, tmp_path: Path) -> None:
+    table = tmp_path / "greek.csv"
+    table.write_text("text,label\n" + "".join(f"καλημέρα κόσμε {n},{n % 2}\n" for n in range(40)), encoding="utf-8")
+    data = {"kind": "labelled", "train": str(table), "validation_size": 4}
+    with pytest.raises(RunError, match=r"the tokenizer of .* does not fit: \d+\.\d% of the pieces .* are unknown"):
+        train({**moods(), "data": data}, tmp_path / "mood", start=parent)
+
+
+def test_shared_pieces_keep_their_vectors(parent: Path, tmp_path: Path) -> None:
+    settings = ["start.pieces=carried", "start.frozen=['embedding*']"]
+    tokenizer = {"kind": "wordpiece", "vocabulary": 200}
+    train(moods(tokenizer=tokenizer), tmp_path / "child", settings, start=parent)
+    old, new = load(parent), load(tmp_path / "child")
+    before, after = weights(parent)["embedding.weight"], weights(tmp_path / "child")["body.embedding.weight"]
+    ids = {old.vocabularies.target.token(id): id for id in range(old.vocabularies.target.size)}
+    shared = 0
+    for id in range(new.vocabularies.target.size):
+        piece = new.vocabularies.target.token(id)
+        if piece in ids:
+            shared += 1
+            assert torch.equal(after[id], before[ids[piece]]), piece
+    assert shared > 100
+
+
+def test_adapters_change_little_and_merge_to_the_same_answers(parent: Path, tmp_path: Path) -> None:
+    settings = ["start.adapters.rank=3", "training.learning_rate=0.05", "training.schedule.kind=constant"]
+    train(moods(), tmp_path / "apart", [*settings, "start.adapters.merge=false"], start=parent)
+    train(moods(), tmp_path / "merged", settings, start=parent)
+    before, apart, merged = weights(parent), weights(tmp_path / "apart"), weights(tmp_path / "merged")
+    name = "layers.0.attention.project"
+    assert torch.equal(apart[f"body.{name}.parametrizations.weight.original"], before[f"{name}.weight"])
+    change = merged[f"body.{name}.weight"] - before[f"{name}.weight"]
+    assert 0 < torch.linalg.matrix_rank(change, rtol=1e-4) <= 3
+    assert torch.equal(merged["body.embedding.weight"], before["embedding.weight"])
+    texts = ["the happy cat sleeps", "the sad dog was never tired"]
+    one, other = load(tmp_path / "apart"), load(tmp_path / "merged")
+    for ours, theirs in zip(one.answers(texts), other.answers(texts), strict=True):
+        assert [answer.text for answer in ours] == [answer.text for answer in theirs]
+        assert [answer.score for answer in ours] == pytest.approx([answer.score for answer in theirs], abs=1e-6)
+
+
+def test_patterns_that_match_nothing_are_refused(parent: Path, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="nothing is called 'layer.0"):
+        train(moods(), tmp_path / "a", ["start.frozen=['layer.0.*']"], start=parent)
+    with pytest.raises(regard.RegardError, match="no linear layer is called nothing; there are: layers.0"):
+        train(moods(), tmp_path / "b", ["start.adapters.rank=2", "start.adapters.targets=['nothing']"], start=parent)
+    with pytest.raises(RunError, match="there is no run folder"):
+        train(moods(), tmp_path / "c", start=tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("kind", ["gpt", "llama", "recurrent", "transformer", "bahdanau", "luong", "convolution",
+                                  "fixed-context"])  # fmt: skip
+def test_every_family_is_a_body(kind: str, tmp_path: Path) -> None:
+    """A head on it learns, and its run is loaded again with the same answers."""
+    sizes = {"gpt": {"layers": 1, "width": 16, "heads": 2}, "llama": {"layers": 1, "width": 16, "heads": 2, "groups": 1},
+             "transformer": {"encoder_layers": 1, "decoder_layers": 1, "width": 16, "heads": 2}}  # fmt: skip
+    model = {"kind": kind, **sizes.get(kind, {"width": 16})}
+    tokenizer = {"kind": "word", "minimum_frequency": 1}
+    trained = train(moods(model=model, tokenizer=tokenizer), tmp_path / "run")
+    run = load(tmp_path / "run")
+    assert checkpoints.weights_hash(checkpoints.weights_of(run.model)) == trained.weights_sha256
+    texts = ["the cat sleeps", "the happy child sees a very sad old dog in the garden"]
+    together = [own[0].score for own in run.answers(texts)]
+    alone = [run.answers([text])[0][0].score for text in texts]
+    assert together == pytest.approx(alone, abs=1e-5)
+    assert not any(name.startswith(("body.head", "body.decoder")) for name in weights(tmp_path / "run"))
