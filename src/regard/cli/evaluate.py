@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from regard.cli.class_tables import show_classes
 from regard.cli.console import JSON_OPTION, console, counting, plain, say, write_json
 from regard.cli.engine import ENGINE, ENGINE_DTYPE, through
 from regard.cli.strategy import BEAM, GREEDY, choose
@@ -22,10 +23,9 @@ Examples:
 """
 
 OF_TEXT = ("loss", "perplexity", "bits_per_character", "masked_perplexity", "pseudo_perplexity")
-ACCURACIES = ("token_accuracy", "masked_accuracy")
 SHOWN = (
-    "masked_accuracy", "bleu", "chrf", "exact_match", "token_accuracy", "word_error_rate",
-    "character_error_rate", "alignment_error_rate",
+    "accuracy", "macro_f1", "always_the_most_frequent", "calibration_error", "brier", "masked_accuracy", "bleu", "chrf",
+    "exact_match", "token_accuracy", "word_error_rate", "character_error_rate", "alignment_error_rate",
 )  # fmt: skip
 
 
@@ -52,7 +52,7 @@ def evaluate(
 
     loaded = through(load(run), engine, engine_dtype)
     options = choose(loaded.recipe.decoding, beam=beam, greedy=greedy)
-    with counting("translating") as progress:
+    with counting("scoring") as progress:
         scores = score(loaded, source=source or "", reference=reference or "", options=options, progress=progress)
     if against is not None:
         other = through(load(against), engine, engine_dtype)
@@ -76,8 +76,7 @@ def show(scores: dict[str, Any]) -> None:
     """A table of the figures with their intervals; signatures below."""
     from rich.table import Table
 
-    found = [(name, end) for name in scores for end in ACCURACIES if name.endswith(end)]
-    splits = [name.removesuffix(end) for name, end in found]
+    splits = ["", *(f"{split}_" for split in scores.get("splits", ())[1:])]
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("score")
     for split in splits:
@@ -86,6 +85,7 @@ def show(scores: dict[str, Any]) -> None:
         if any(f"{split}{name}" in scores for split in splits):
             table.add_row(name.replace("_", " "), *(_figure(scores, f"{split}{name}") for split in splits))
     console.print(table)
+    show_classes(scores)
     if "engine" in scores:
         say(f"answers by {plain(scores['engine'])}; scores.json is left as it was", style="dim")
     if "bleu_signature" in scores:

@@ -46,7 +46,7 @@ def evaluate(
     splits = [split for split in corpus.splits if split != "validation"] or list(corpus.splits)
     if not splits:
         raise DataError("the recipe keeps no sentences for scores; name some with --source and --reference")
-    scores: dict[str, Any] = {"split": splits[0], **named}
+    scores: dict[str, Any] = {"split": splits[0], "splits": splits, **named}
     for split in splits:
         found = task.score(run.model, split, strategy, run.device, progress, **run.answering)
         prefix = "" if split == splits[0] else f"{split}_"

@@ -48,6 +48,10 @@ class ClassificationConfig(Part):
 
     def settled(self, corpus: ExampleCorpus[Labelled]) -> ClassificationConfig:
         """With the labels that the data has."""
+        if any(not isinstance(one, Labelled) for own in corpus.splits.values() for one in own[:1]):
+            raise DataError(
+                'classification needs texts with labels; choose data.kind = "labelled" (or world-moods, movie-reviews)'
+            )
         there = list(groups([one.label for one in corpus.splits.get("train", ())]))
         return self.model_copy(update={"labels": self.labels or tuple(there)})
 
@@ -59,10 +63,6 @@ class ClassificationConfig(Part):
     ) -> Classification:
         if dropout:
             raise OptionError("tokenizer.dropout is for pairs; set it to 0")
-        if any(not isinstance(one, Labelled) for own in corpus.splits.values() for one in own[:1]):
-            raise DataError(
-                'classification needs texts with labels; choose data.kind = "labelled" (or world-moods, movie-reviews)'
-            )
         return Classification(self, corpus, vocabularies)
 
 

@@ -1,0 +1,67 @@
+"""Tables of ``regard evaluate`` for classes: figures by class and by group, who is taken for whom, and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.table import Table
+
+from regard.cli.console import console, plain, say
+
+MOST_CLASSES = 12
+"""Beyond so many, the confusion matrix is left to --json."""
+ERRORS = 3
+
+
+def show_classes(scores: Mapping[str, Any]) -> None:
+    """What belongs to the first split; a score that is not there is not shown."""
+    if "classes" in scores:
+        console.print()
+        console.print(_by_class(scores))
+    if "groups" in scores:
+        console.print()
+        console.print(_by_group(scores["groups"]))
+    if 2 < len(scores.get("labels", ())) <= MOST_CLASSES:
+        console.print()
+        console.print(_confusion(scores["labels"], scores["confusion"]))
+    if scores.get("texts_cut"):
+        say(f"{scores['texts_cut']:,} texts were longer than the window and were cut", style="dim")
+    errors = scores.get("errors", ())
+    if errors:
+        say(f"\n{len(errors)} errors are in scores.json, the surest first; such as:", style="dim")
+        for one in errors[:ERRORS]:
+            text = " ".join(str(one["text"]).split())
+            short = text if len(text) <= 100 else f"{text[:48]} … {text[-48:]}"
+            taken = f"{plain(one['label'])}, taken for {plain(one['predicted'])} ({one['probability']:.2f})"
+            say(f"  {taken}: {plain(short)}")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for place, column in enumerate(columns):
+        table.add_column(plain(column), justify="left" if place == 0 else "right")
+    return table
+
+
+def _by_class(scores: Mapping[str, Any]) -> Table:
+    table = _table("class", "precision", "recall", "F1", "examples")
+    for label, own in scores["classes"].items():
+        figures = (f"{own[name]:.4f}" for name in ("precision", "recall", "f1"))
+        table.add_row(plain(label), *figures, f"{own['examples']:,}")
+    return table
+
+
+def _by_group(groups: Mapping[str, Any]) -> Table:
+    table = _table("group", "accuracy", "macro F1", "examples")
+    for group, own in groups.items():
+        table.add_row(plain(group), f"{own['accuracy']:.4f}", f"{own['macro_f1']:.4f}", f"{own['examples']:,}")
+    return table
+
+
+def _confusion(labels: list[str], counts: list[list[int]]) -> Table:
+    table = _table("is ↓ taken for →", *labels)
+    for place, (label, row) in enumerate(zip(labels, counts, strict=True)):
+        cells = (f"[bold]{count:,}[/bold]" if other == place else f"{count:,}" for other, count in enumerate(row))
+        table.add_row(plain(label), *cells)
+    return table
