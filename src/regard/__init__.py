@@ -19,10 +19,11 @@ _WHERE = {
     "Recipe": "regard.runs.recipe",
     "recipes": "regard.runs.recipe",
     "record": "regard.core.taps",
+    "pipeline": "regard.cli.pipeline",
     "RegardError": "regard.core.errors",
 }
 
-__all__ = ["Recipe", "RegardError", "load", "recipes", "record", "train"]
+__all__ = ["Recipe", "RegardError", "load", "pipeline", "recipes", "record", "train"]
 
 
 def __getattr__(name: str) -> Any:

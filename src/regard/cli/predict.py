@@ -113,7 +113,7 @@ def predict(
     if manner != Manner():
         raise OptionError("--stop, --echo, --shots and --keep-end belong to --prompt and --interactive")
     inputs = readable(texts) if texts else read_lines(file)
-    if tells_labels(loaded.task):
+    if tells_labels(loaded):
         refuse_decoding(loaded.task, beam=beam, greedy=greedy, temperature=temperature, top_k=top_k,
                         reference=reference, alignment=alignment, max_tokens=max_tokens)  # fmt: skip
         with counting("reading") as progress:

@@ -18,8 +18,8 @@ SHOWN = 4
 """Digits of a probability."""
 
 
-def tells_labels(task: Any) -> bool:
-    return hasattr(task, "classify")
+def tells_labels(run: Any) -> bool:
+    return hasattr(getattr(run, "task", None), "classify")
 
 
 def tell_labels(

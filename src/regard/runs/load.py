@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from regard.core.config import parse, read_toml
 from regard.core.errors import DataError, OptionError
@@ -25,6 +25,7 @@ from regard.runs.recipe import Recipe
 from regard.runs.train import adapt, build_task, headed
 from regard.tasks.alignment import WordWeights, word_weights
 from regard.tasks.continuation import Continuation
+from regard.tasks.enclosing import token_states
 from regard.tasks.filling import Guess
 from regard.tasks.metrics.alignment import Head
 from regard.training import checkpoints, machine
@@ -74,6 +75,11 @@ class Run:
                 "language model"
             )
         return self.task.filling(self.model, self.device).fill([texts] if isinstance(texts, str) else texts, top_k)
+
+    def states(self, texts: Sequence[str]) -> list[Tensor]:
+        """For each text states_SD of its tokens, the symbols around them included; what the body cannot hold is cut."""
+        body: Any = getattr(self.model, "body", self.model)
+        return token_states(body, self.vocabularies.source, [texts] if isinstance(texts, str) else texts, self.device)
 
     def predict(
         self, texts: Sequence[str], options: Strategy | None = None, progress: Progress | None = None

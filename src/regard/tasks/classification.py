@@ -24,11 +24,9 @@ from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Strategy
 from regard.layers.headed import Pool, Pooling, TextHead
-from regard.tasks.enclosing import Enclosed, Keep, TextBatch, Window, side_by_side
+from regard.tasks.enclosing import READ_AT_ONCE, Enclosed, Keep, TextBatch, Window, side_by_side
 from regard.tasks.metrics.classes import class_scores
 
-READ_AT_ONCE = 8192
-"""Tokens of a batch when texts are answered or scored."""
 ERRORS_LISTED = 50
 SEPARATOR = "\t"
 """Stands between two texts that are given as one."""

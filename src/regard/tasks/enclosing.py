@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -12,8 +13,12 @@ from torch import Tensor
 
 from regard.core.errors import OptionError
 from regard.core.symbols import Specials
+from regard.data.batching import in_length_order
+from regard.data.tokenizers import Tokenizer
 from regard.tasks.translation import pad
 
+READ_AT_ONCE = 8192
+"""Tokens of a batch when texts are answered or scored."""
 Keep = Literal["start", "end", "ends"]
 """Which part of a text stays that is longer than the window: its start, its end, or both with a gap between them."""
 
@@ -84,3 +89,20 @@ def side_by_side(texts: Sequence[Enclosed], fill: int, device: torch.device) -> 
         second_BS = (places_S >= starts_B1) & (places_S < lengths_B[:, None])
         segments_BS = torch.from_numpy(second_BS.astype(np.int64)).to(device)
     return TextBatch(torch.from_numpy(tokens_BS).to(device), torch.from_numpy(lengths_B).to(device), segments_BS)
+
+
+@torch.inference_mode()
+def token_states(body: Any, tokenizer: Tokenizer, texts: Sequence[str], device: torch.device) -> list[Tensor]:
+    """states_SD of every text, symbols included, in the order of the texts; what the body cannot hold is cut."""
+    if not hasattr(body, "represent"):
+        raise OptionError(f"{type(body).__name__} is no body that gives states (see Body in regard.core.seams)")
+    body.eval()
+    window = Window(tokenizer.specials, body.capacity or sys.maxsize)
+    rows = [window.enclose(ids) for ids in tokenizer.encode_batch(list(texts))]
+    found: list[Any] = [None] * len(rows)
+    for indices in in_length_order(np.array([len(row.tokens) for row in rows]).reshape(-1, 1), READ_AT_ONCE):
+        batch = side_by_side([rows[index] for index in indices], tokenizer.specials.pad, device)
+        states_BSD = body.represent(batch.tokens_BS, batch.lengths_B)
+        for place, index in enumerate(indices):
+            found[index] = states_BSD[place, : len(rows[index].tokens)].float().cpu()
+    return found

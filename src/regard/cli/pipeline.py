@@ -1,0 +1,53 @@
+"""``regard.pipeline``: a task by name, a run, and it is called like a function; without a run it trains a small one."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from regard import __version__
+from regard.cli.console import TrainingBar, notes, plain, say
+from regard.data.token_files import cache_folder
+from regard.runs.load import Run, load
+from regard.serving.calling import Pipeline
+from regard.serving.pipelines import DEFAULTS, KINDS, kind_of
+
+
+def pipeline(task: str, model: str | Path | Run = "", *, device: Any = "", **options: Any) -> Pipeline:
+    """A pipeline as Hugging Face's version 4 has them: ``pipeline("sentiment-analysis", model=RUN)(texts)``.
+
+    Without a model, a small one is trained on the small world when it is first asked for, and kept.
+    """
+    name = kind_of(task)
+    run = model if isinstance(model, Run) else load(model or trained_default(name), device_name(device))
+    return KINDS[name](run, **options)
+
+
+def device_name(device: Any) -> str:
+    """Theirs may be a number: −1 is the CPU, others are graphics cards."""
+    if isinstance(device, int):
+        return "cpu" if device < 0 else f"cuda:{device}"
+    return "" if device is None else str(device)
+
+
+def trained_default(name: str) -> Path:
+    """The run folder of a pipeline's default model, in the user's cache; made now if it is not there."""
+    from regard.runs.train import train
+
+    recipe = DEFAULTS[name]
+    folder = cache_folder() / "pipelines" / __version__ / recipe
+    if (folder / "model.safetensors").is_file():
+        return folder
+    say(
+        f"no model is named for the pipeline {name!r}: a small one is trained now on the small world (recipe "
+        f"{recipe}) and kept in {plain(folder)}",
+        to=notes,
+    )
+    making = folder.with_name(f".{recipe}.part")
+    shutil.rmtree(making, ignore_errors=True)
+    with TrainingBar(making) as bar:
+        train(recipe, making, observers=[bar])
+    shutil.rmtree(folder, ignore_errors=True)
+    making.rename(folder)
+    return folder

@@ -1,0 +1,1 @@
+"""How others call it: pipelines that are called as Hugging Face's are."""

@@ -1,0 +1,82 @@
+"""One input, a list of them, or a generator: answers come in the same form and order, found in batches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from regard.core.config import nearest
+from regard.core.errors import OptionError
+from regard.runs.load import Run
+
+AT_ONCE = 64
+"""Inputs that are taken from a generator before the first of them is answered."""
+
+
+class Pipeline(ABC):
+    """A run behind the calling convention of Hugging Face's pipelines, version 4.
+
+    Options may be given when it is made or when it is called; those of the call have the last word. ``known`` are the
+    options with their defaults; ``idle`` are options of theirs that have nothing to do here, and are taken silently.
+    """
+
+    task: str
+    known: dict[str, Any]
+    idle: frozenset[str] = frozenset({"batch_size", "truncation", "padding", "num_workers", "max_length"})
+
+    def __init__(self, run: Run, **options: Any) -> None:
+        self.run = run
+        self.refuse_unfit()
+        self.options = self.checked(options)
+
+    @abstractmethod
+    def refuse_unfit(self) -> None:
+        """A run that cannot do this task is refused when the pipeline is made."""
+
+    def checked(self, options: dict[str, Any]) -> dict[str, Any]:
+        every = {*self.known, *self.idle}
+        unknown = [f"{name!r}{nearest(name, every)}" for name in options if name not in every]
+        if unknown:
+            named = ", ".join(sorted(self.known))
+            raise OptionError(f"the pipeline {self.task!r} has no option {', '.join(unknown)}; it has: {named}")
+        return options
+
+    def __call__(self, inputs: Any, **options: Any) -> Any:
+        given = {**self.options, **self.checked(options)}
+        chosen = {**self.known, **given}
+        if isinstance(inputs, list | tuple):
+            return self.answer_all(list(inputs), chosen)
+        if isinstance(inputs, Iterator) or (isinstance(inputs, Iterable) and not self.is_single(inputs)):
+            return self.stream(iter(inputs), chosen)
+        return self.alone(inputs, self.answer_all([inputs], chosen)[0], chosen)
+
+    def is_single(self, inputs: Any) -> bool:
+        return isinstance(inputs, str | dict)
+
+    def stream(self, inputs: Iterator[Any], options: dict[str, Any]) -> Iterator[Any]:
+        """Answers in the order of the inputs, as they are found."""
+        size = int(options.get("batch_size") or AT_ONCE)
+        while taken := list(islice(inputs, size)):
+            yield from self.answer_all(taken, options)
+
+    def answer_all(self, inputs: list[Any], options: dict[str, Any]) -> list[Any]:
+        return self.answer(inputs, options) if inputs else []
+
+    @abstractmethod
+    def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
+        """What stands in the list of answers, for each input."""
+
+    def alone(self, given: Any, answer: Any, options: dict[str, Any]) -> Any:
+        """What is returned for a single input that stands in no list."""
+        return answer
+
+
+def strings(inputs: Sequence[Any], task: str) -> list[str]:
+    """Texts, or an error that says what was found."""
+    kinds = ((place, type(one)) for place, one in enumerate(inputs, start=1))
+    wrong = [f"{place} is {kind.__name__}" for place, kind in kinds if not issubclass(kind, str)]
+    if wrong:
+        raise OptionError(f"the pipeline {task!r} takes texts; input {', '.join(wrong[:10])}")
+    return list(inputs)

@@ -1,0 +1,161 @@
+"""Pipelines: arguments in and answers out have the shapes that users of Hugging Face's version 4 know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import regard
+from regard.core.errors import OptionError
+from regard.runs.train import train
+
+BERT = {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "position": {"longest": 40}}
+QUICK = {"steps": 2, "batch_tokens": 256, "threads": 1}
+WORLD = {"train": 100, "validation": 10, "test": 10}
+PIECES = {"kind": "wordpiece", "vocabulary": 300}
+
+
+def made(folder: Path, data: str, model: dict[str, Any], tokenizer: dict[str, Any], **task: Any) -> Path:
+    parts = {"data": {"kind": data, **WORLD}, "model": model, "tokenizer": tokenizer, "task": task}
+    train({**parts, "training": QUICK}, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def moods(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("p") / "mood", "world-moods", BERT, PIECES, kind="classification", longest=24)
+
+
+@pytest.fixture(scope="module")
+def masked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    task = {"kind": "masked-language-model", "context": 24, "documents": "apart"}
+    return made(tmp_path_factory.mktemp("p") / "bert", "world-english", BERT, PIECES, **task)
+
+
+@pytest.fixture(scope="module")
+def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    model = {"kind": "gpt", "layers": 1, "width": 16, "heads": 2, "position": {"longest": 40}}
+    task = {"kind": "language-model", "context": 24, "sample": 0}
+    return made(tmp_path_factory.mktemp("p") / "gpt", "world-english", model, {"kind": "word"}, **task)
+
+
+@pytest.fixture(scope="module")
+def translator(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    model = {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "width": 16, "heads": 2}
+    return made(tmp_path_factory.mktemp("p") / "fr", "small-world", model, {"kind": "word"}, kind="translation")
+
+
+def is_label(found: Any) -> bool:
+    return set(found) == {"label", "score"} and isinstance(found["label"], str) and 0 <= found["score"] <= 1
+
+
+def test_classification_has_their_shapes(moods: Path) -> None:
+    pipe = regard.pipeline("sentiment-analysis", model=moods)
+    (alone,) = pipe("the cat sleeps")
+    assert is_label(alone)
+    several = pipe(["the cat sleeps", "the dog was happy"])
+    assert several[0] == pytest.approx(alone)
+    assert all(map(is_label, several))
+    assert len(pipe("the cat sleeps", top_k=2)) == 2
+    every = pipe("the cat sleeps", top_k=None)
+    assert sum(one["score"] for one in every) == pytest.approx(1)
+    assert pipe(["the cat sleeps"], top_k=None) == [every]
+    assert regard.pipeline("text-classification", moods, top_k=None)("the cat sleeps") == every
+    assert is_label(pipe({"text": "the cat sleeps", "text_pair": "the dog sleeps"}))
+
+
+def test_a_generator_is_answered_as_it_comes(moods: Path) -> None:
+    pipe = regard.pipeline("text-classification", model=moods)
+    texts = [f"the cat {'sleeps ' * n}" for n in range(1, 8)]
+    taken = []
+
+    def source() -> Iterator[str]:
+        for text in texts:
+            taken.append(text)
+            yield text
+
+    found = pipe(source(), batch_size=3)
+    assert taken == []
+    first = next(iter(found))
+    assert len(taken) == 3
+    together = pipe(texts)
+    assert [first, *found] == [pytest.approx(one) for one in together]
+
+
+def test_masks_are_filled_in_their_shape(masked: Path) -> None:
+    pipe = regard.pipeline("fill-mask", model=masked, top_k=3)
+    found = pipe("the [MASK] sleeps")
+    assert [set(one) for one in found] == [{"score", "token", "token_str", "sequence"}] * 3
+    assert found[0]["sequence"] == f"the {found[0]['token_str']} sleeps"
+    assert [one["score"] for one in found] == sorted((one["score"] for one in found), reverse=True)
+    two = pipe("the [MASK] [MASK]")
+    assert [len(own) for own in two] == [3, 3]
+    assert two[0][0]["sequence"].endswith("[MASK]") or "[MASK]" not in two[0][0]["sequence"]
+    assert [len(own) for own in pipe(["the [MASK]", "a [MASK]"])] == [3, 3]
+    with pytest.raises(OptionError, match="nothing to guess"):
+        pipe("the cat sleeps")
+
+
+def test_features_are_states_of_every_token(masked: Path) -> None:
+    pipe = regard.pipeline("feature-extraction", model=masked)
+    run = regard.load(masked)
+    tokens = len(run.vocabularies.source.encode("the cat sleeps")) + 2
+    found = pipe("the cat sleeps")
+    assert (len(found), len(found[0]), len(found[0][0])) == (1, tokens, 16)
+    tensor = pipe(["a dog", "the cat sleeps"], return_tensors=True)[1]
+    torch.testing.assert_close(tensor, torch.tensor(found), atol=1e-5, rtol=1e-4)
+
+
+def test_writing_has_their_arguments(writer: Path) -> None:
+    pipe = regard.pipeline("text-generation", model=writer)
+    (alone,) = pipe("the cat", max_new_tokens=5)
+    assert alone["generated_text"].startswith("the cat")
+    (bare,) = pipe("the cat", max_new_tokens=5, return_full_text=False)
+    assert alone["generated_text"] == "the cat" + bare["generated_text"]
+    several = pipe(["the cat", "a dog"], do_sample=True, num_return_sequences=3, max_new_tokens=4, seed=5)
+    assert [len(own) for own in several] == [3, 3]
+    assert several == pipe(["the cat", "a dog"], do_sample=True, num_return_sequences=3, max_new_tokens=4, seed=5)
+    with pytest.raises(OptionError, match="greedy writing gives one answer"):
+        pipe("the cat", num_return_sequences=2)
+
+
+def test_translation_has_their_shapes(translator: Path) -> None:
+    pipe = regard.pipeline("translation_en_to_fr", model=translator)
+    (alone,) = pipe("the cat sleeps")
+    assert set(alone) == {"translation_text"}
+    assert pipe(["the cat sleeps"]) == [alone]
+    assert pipe([]) == []
+
+
+def test_what_does_not_fit_is_refused(moods: Path, translator: Path) -> None:
+    with pytest.raises(OptionError, match=r"no pipeline 'sentiment' \(did you mean 'sentiment-analysis'\?\)"):
+        regard.pipeline("sentiment", model=moods)
+    with pytest.raises(OptionError, match="was trained for translation, and the pipeline 'text-classification' needs"):
+        regard.pipeline("sentiment-analysis", model=translator)
+    with pytest.raises(OptionError, match=r"no option 'topk' \(did you mean 'top_k'\?\)"):
+        regard.pipeline("sentiment-analysis", model=moods, topk=3)
+    with pytest.raises(OptionError, match="takes texts; input 2 is int"):
+        regard.pipeline("translation", model=translator)(["a", 3])
+
+
+def test_without_a_model_one_is_trained_once_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from regard.runs import recipe
+
+    small = tmp_path / "mood.toml"
+    text = recipe.find("mood").read_text().replace("steps = 1200", "steps = 2").replace(
+        'kind = "world-moods"', 'kind = "world-moods"\ntrain = 200'
+    )
+    small.write_text(text)
+    monkeypatch.setattr(recipe, "recipes", lambda: {"mood": small})
+    monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+    first = regard.pipeline("sentiment-analysis")("the cat sleeps")
+    said = capfd.readouterr().err
+    assert "a small one is trained now on the small world (recipe mood)" in " ".join(said.split())
+    assert regard.pipeline("sentiment-analysis")("the cat sleeps") == first
+    assert "trained" not in capfd.readouterr().err
