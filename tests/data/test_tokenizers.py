@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import tokenizers as library
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -201,3 +202,14 @@ def test_code_keeps_its_lines_and_names() -> None:
     assert tokens == [*line, "return", "▁read", "_lines", "(", "path", ")", "\n"]
     assert tokenizer.decode(tokenizer.encode(code)) == code
     assert tokenizer.decode(tokenizer.encode("\tλ = «🙂»\r\n\r\n  ")) == "\tλ = «🙂»\r\n\r\n  "
+
+
+def test_byte_pairs_with_a_mask_read_gaps_as_words() -> None:
+    made = BpeTokenizer(vocabulary=300, mask=True).train(["the cat sat on the mat", "the dog sleeps on a mat"] * 5)
+    mask = made.specials.mask
+    assert made.token(mask) == "<mask>"
+    assert mask not in made.encode("the <mask> sleeps")  # a text that merely spells it
+    reader = library.Tokenizer.from_str(made.raw.to_str())
+    gap = reader.encode("the <mask> on a mat", add_special_tokens=False).ids
+    assert gap == [*made.encode("the"), mask, *made.encode("on a mat")]
+    assert made.decode(id if id != mask else made.encode("cat")[0] for id in gap).startswith("the c")

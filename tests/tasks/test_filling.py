@@ -124,3 +124,19 @@ def test_other_runs_guess_nothing(tmp_path: Path) -> None:
     regard.train("copy", tmp_path / "copy", [*training, "model.width=16", "model.heads=2"])
     with pytest.raises(OptionError, match="guesses no hidden words; name the run of a masked language model"):
         regard.load(tmp_path / "copy").fill(["a"])
+
+
+def test_byte_pairs_fill_gaps_too(tmp_path: Path) -> None:
+    table = {
+        "data": {"kind": "world-english", "train": 300, "validation": 10, "test": 0},
+        "tokenizer": {"kind": "bpe", "vocabulary": 400, "mask": True},
+        "model": {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "position": {"longest": 40}},
+        "task": {"kind": "masked-language-model", "context": 32, "documents": "apart", "words": "whole"},
+        "training": {"steps": 3, "batch_tokens": 256, "threads": 1},
+    }
+    regard.train(table, tmp_path / "run")
+    run = regard.load(tmp_path / "run")
+    (text,) = run.predict(["the <mask> sleeps"])
+    assert text.startswith("the")
+    assert text.endswith("sleeps")
+    assert "  " not in text

@@ -229,7 +229,7 @@ def test_pseudo_perplexity_hides_one_token_at_a_time() -> None:
 
 def test_what_does_not_go_together_is_refused() -> None:
     characters = CharacterTokenizer().train([TEXT])
-    with pytest.raises(RecipeError, match=r'tokenizer\.kind = "wordpiece": none that hides a word'):
+    with pytest.raises(RecipeError, match=r'tokenizer\.kind = "wordpiece", or .*: none that hides a word'):
         MaskedLanguageModelConfig().build(TextCorpus({}, Ledger()), Vocabularies(characters, characters), 1)
     with pytest.raises(RecipeError, match="are more than all; lower one of them"):
         parse(MaskedLanguageModelConfig, {"masked": 0.9, "random": 0.2})
@@ -278,3 +278,66 @@ def test_a_run_that_was_interrupted_ends_with_the_same_weights(tmp_path: Path) -
     assert scores["split"] == "test"
     assert 0 <= scores["masked_accuracy"] <= 1
     assert scores["pseudo_perplexity"] > 1
+
+
+# -- what follows -------------------------------------------------------------------------------------------------
+
+
+def test_pairs_are_halves_of_one_text_or_of_two() -> None:
+    one = task(second="next", documents="apart", share=0.3)
+    pairs = one.examples("train", 0)
+    sos, eos = one.tokenizer.specials.sos, one.tokenizer.specials.eos
+    ways = set()
+    for place in range(len(pairs)):
+        pair = pairs[place]
+        whole = pair.tokens.copy()
+        whole[pair.chosen] = pair.answers
+        assert (whole[0], whole[pair.second - 1], whole[-1]) == (sos, eos, eos)
+        first, second = whole[1 : pair.second - 1], whole[pair.second : -1]
+        own_first, own_second = pairs.halves(place)
+        assert first.tolist() == own_first.tolist()
+        if pair.follows:
+            assert second.tolist() == own_second.tolist()
+        else:
+            strangers = (pairs.halves(other)[1] for other in range(len(pairs)) if other != place)
+            assert second.tolist() in [half[: len(own_second)].tolist() for half in strangers]
+        ways.add(pair.follows)
+    assert ways == {0, 1}
+    assert [tuple(map(str, pairs[2]))] == [tuple(map(str, one.examples("train", 0)[2]))]
+
+
+def test_what_follows_is_learned_beside_the_guesses(tmp_path: Path) -> None:
+    """A text of two halves that share a word: whether the second belongs to the first can be seen."""
+    lines = [" ".join([f"w{n}"] * 8) for n in range(12)] * 25
+    (tmp_path / "t.txt").write_text("\n".join(lines), encoding="utf-8")
+    table = {
+        "data": {"kind": "text", "file": str(tmp_path / "t.txt"), "documents": "line", "validation_share": 0.1},
+        "tokenizer": {"kind": "wordpiece", "vocabulary": 80, "minimum_frequency": 1},
+        "model": {"kind": "bert", "layers": 2, "width": 32, "heads": 2, "dropout": 0.0, "pooler": "tanh",
+                  "relation": "next", "position": {"longest": 32}},
+        "task": {"kind": "masked-language-model", "context": 24, "documents": "apart", "second": "next", "pseudo": 0},
+        "training": {"steps": 150, "batch_tokens": 1024, "threads": 1, "learning_rate": 2e-3,
+                     "schedule": {"kind": "constant"}, "optimizer": {"kind": "adamw"}},
+    }  # fmt: skip
+    regard.train(table, tmp_path / "run")
+    run = regard.load(tmp_path / "run")
+    scores = evaluate(run)
+    assert scores["next_accuracy"] > 0.9
+    table["model"]["relation"] = "none"  # type: ignore[index]
+    with pytest.raises(OptionError, match=r'set model\.relation = "next"'):
+        regard.train(table, tmp_path / "other")
+
+
+def test_the_sums_of_pairs_add_over_examples() -> None:
+    one = task(second="next", documents="apart")
+    table = {"kind": "bert", "layers": 1, "width": 12, "heads": 3, "relation": "next", "dropout": 0.0}
+    config: Any = parse(Recipe, {"model": table}).model
+    torch.manual_seed(2)
+    model = config.build(one.sizes()).eval()
+    pairs = one.examples("train", 0)
+    chosen = [pairs[place] for place in range(4)]
+    whole = one.sums(model, one.collate(chosen, CPU))
+    parts = [one.sums(model, one.collate(part, CPU)) for part in (chosen[:1], chosen[1:])]
+    for name in whole.sums:
+        assert float(sum(part.sums[name] for part in parts)) == pytest.approx(float(whole.sums[name]), rel=1e-5)
+        assert sum(part.counts[name] for part in parts) == whole.counts[name]

@@ -24,8 +24,9 @@ Examples:
 
 OF_TEXT = ("loss", "perplexity", "bits_per_character", "masked_perplexity", "pseudo_perplexity")
 SHOWN = (
-    "accuracy", "macro_f1", "always_the_most_frequent", "calibration_error", "brier", "masked_accuracy", "bleu", "chrf",
-    "exact_match", "token_accuracy", "word_error_rate", "character_error_rate", "alignment_error_rate",
+    "accuracy", "macro_f1", "always_the_most_frequent", "calibration_error", "brier", "masked_accuracy",
+    "next_accuracy", "bleu", "chrf", "exact_match", "token_accuracy", "word_error_rate", "character_error_rate",
+    "alignment_error_rate",
 )  # fmt: skip
 
 

@@ -78,7 +78,9 @@ def train(
     )
     if page is not None:
         say(plain(f"what it has learned: {page}"))
-    gap = " with a [MASK]" if chosen.task.kind == "masked-language-model" else ""
+    gap = ""
+    if chosen.task.kind == "masked-language-model":
+        gap = f" with a {'<mask>' if chosen.tokenizer.kind == 'bpe' else '[MASK]'}"
     asked = "--prompt \"a beginning\"" if page is not None else f"\"a sentence{gap}\""
     say(plain(f"next: regard evaluate {out}\n      regard predict {out} {asked}"), style="dim")
 

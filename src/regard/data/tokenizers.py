@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import tokenizers as library
 from pydantic import Field
-from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
 from regard.core.config import Part
 from regard.core.errors import RecipeError, RunError
@@ -40,6 +40,7 @@ _WORD = (
 )
 _CODE = r"\r?\n[ \t]*| ?_*\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s"
 _SMALLEST_BPE = len(SPECIAL_SYMBOLS) + 256
+MASK_SYMBOL = "<mask>"
 
 
 class Piece(NamedTuple):
@@ -204,7 +205,8 @@ class BpeTokenizer(TokenizerPart):
     """Byte pairs (Sennrich et al. 2016, over bytes): frequent words whole, rare ones in parts, none unknown.
 
     Every text is read with one more space before it, which decoding takes away: so the first word has the
-    same pieces as elsewhere. ``dropout`` (Provilkov et al. 2020) acts in training, see ``bpe_dropout.py``.
+    same pieces as elsewhere. ``dropout`` (Provilkov et al. 2020) acts in training, see ``bpe_dropout.py``. With
+    ``mask`` there is one more symbol, <mask>, for models that guess hidden words.
     """
 
     kind: str = "bpe"
@@ -212,13 +214,17 @@ class BpeTokenizer(TokenizerPart):
     minimum_frequency: int = Field(default=2, ge=1)
     dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
     lower: bool = False
+    mask: bool = False
+
+    def specials(self) -> Specials | None:
+        return Specials(mask=len(SPECIAL_SYMBOLS)) if self.mask else None
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         raw = library.Tokenizer(models.BPE())
         raw.normalizer = _normalizer(self.lower, normalizers.Prepend(" "))
         raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
         raw.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
-        return _merge(raw, texts, self.vocabulary, self.minimum_frequency)
+        return _merge(raw, texts, self.vocabulary, self.minimum_frequency, self.specials() or OUR_SPECIALS)
 
 
 class CodeTokenizer(TokenizerPart):
@@ -276,17 +282,20 @@ class CharacterTokenizer(TokenizerPart):
         return _count(raw, texts, self.vocabulary, self.minimum_frequency)
 
 
-def _merge(raw: library.Tokenizer, texts: Iterable[str], size: int, minimum: int) -> Tokenizer:
+def _merge(
+    raw: library.Tokenizer, texts: Iterable[str], size: int, minimum: int, specials: Specials = OUR_SPECIALS
+) -> Tokenizer:
     """Learns which neighbours belong together."""
+    more = [MASK_SYMBOL] if specials.mask >= 0 else []
     trainer = trainers.BpeTrainer(
         vocab_size=size,
         min_frequency=minimum,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        special_tokens=list(SPECIAL_SYMBOLS),
+        special_tokens=[*SPECIAL_SYMBOLS, *more],
         show_progress=False,
     )
     raw.train_from_iterator(texts, trainer)
-    return _finish(raw)
+    return _finish(raw, specials)
 
 
 def _normalizer(lower: bool, *others: normalizers.Normalizer) -> normalizers.Normalizer:
@@ -310,10 +319,13 @@ def _vocabulary(pieces: Iterable[str]) -> dict[str, int]:
     return {piece: id for id, piece in enumerate([*SPECIAL_SYMBOLS, *pieces])}
 
 
-def _finish(raw: library.Tokenizer) -> Tokenizer:
+def _finish(raw: library.Tokenizer, specials: Specials = OUR_SPECIALS) -> Tokenizer:
     # <unk> is an ordinary entry: as a special token it would vanish on decoding.
     finished = library.Tokenizer(raw.model)
     finished.normalizer, finished.pre_tokenizer = raw.normalizer, raw.pre_tokenizer
     finished.decoder = raw.decoder
     finished.add_special_tokens(list(SPECIAL_SYMBOLS[:UNK]))
-    return Tokenizer(finished)
+    if specials.mask >= 0:
+        # It takes the spaces around it along: every stretch of text between symbols is read with one before it.
+        finished.add_special_tokens([AddedToken(MASK_SYMBOL, lstrip=True, rstrip=True, normalized=False, special=True)])
+    return Tokenizer(finished, specials)

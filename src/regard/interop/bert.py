@@ -100,6 +100,8 @@ def tensors(table: Mapping[str, Any]) -> Iterator[Pairing]:
     yield from both("head.dense", "cls.predictions.transform.dense")
     yield from both("head.norm", "cls.predictions.transform.LayerNorm")
     yield Pairing("head.words.bias", ("cls.predictions.bias",))
+    if table.get("relation") == "next":
+        yield from both("relation", "cls.seq_relationship")
 
 
 def settle_pooler(

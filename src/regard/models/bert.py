@@ -51,6 +51,7 @@ class BertConfig(Part):
     heads: int = Field(12, ge=1)
     segments: int = Field(2, ge=0)  # kinds of segments (sentence A, sentence B); 0: segments have no vectors
     pooler: Literal["none", "tanh"] = "none"  # what is made of the first state where one vector stands for the text
+    relation: Literal["none", "next"] = "none"  # next: it can say whether two texts follow one another
     dropout: float = Field(0.1, ge=0, lt=1)
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
     attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
@@ -170,6 +171,8 @@ class Bert(nn.Module):
         self.layers = nn.ModuleList(config.block() for _ in range(config.layers))
         self.pooler = Pooler(config.width) if config.pooler == "tanh" else FirstState()
         self.head = MaskedHead(config, sizes.outputs, None if config.tied == "none" else self.embedding)
+        if config.relation == "next":
+            self.relation = nn.Linear(config.width, 2)  # logits on what ``pooler`` gives: a stranger, or what follows
         self.recompute = False  # activation checkpointing, set by the training loop
         self.apply(start)
         for weight in self.position.parameters():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.core.config import Part
 from regard.core.errors import DataError, OptionError, RecipeError, enumerate_problems
@@ -29,6 +30,7 @@ from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import VocabularyLoss, vocabulary_loss
 from regard.tasks.filling import Filling
 from regard.tasks.masking import Hidden, Masking, Stretches, document_spans, joined_spans
+from regard.tasks.next_sentence import HiddenPair, Pairs
 from regard.tasks.scores import summed
 from regard.tasks.translation import pad
 
@@ -48,6 +50,7 @@ class MaskedLanguageModelConfig(Part):
     masked: float = Field(0.8, ge=0, le=1)  # of those, shown as the mask
     random: float = Field(0.1, ge=0, le=1)  # of those, shown as any other symbol; the rest is shown as it is
     words: Literal["pieces", "whole"] = "pieces"  # whole: all pieces of a word are hidden together
+    second: Literal["none", "next"] = "none"  # next: texts are read in two parts, and it says whether they belong so
     pseudo: int = Field(1000, ge=0)  # tokens over which the pseudo-perplexity is taken; 0: it is not
 
     @model_validator(mode="after")
@@ -71,18 +74,26 @@ def refuse_symbols_missing(tokenizer: Tokenizer) -> None:
     needed = {"pad": "fills up", "sos": "opens a text", "eos": "closes a text", "mask": "hides a word"}
     lacking = [f"none that {what}" for name, what in needed.items() if getattr(tokenizer.specials, name) < 0]
     if lacking:
-        title = 'masked language modelling needs symbols that this tokenizer lacks; choose tokenizer.kind = "wordpiece"'
+        title = (
+            "masked language modelling needs symbols that this tokenizer lacks; choose "
+            'tokenizer.kind = "wordpiece", or kind = "bpe" with mask = true'
+        )
         raise RecipeError(enumerate_problems(title, lacking))
 
 
 @dataclass(frozen=True, slots=True)
 class MaskedBatch:
-    """Texts side by side; ``chosen_N`` are the flat indices of the positions that are asked about."""
+    """Texts side by side; ``chosen_N`` are the flat indices of the positions that are asked about.
+
+    Texts in two parts have ``segments_BS``, and in ``follows_B`` 1 where the second part belongs to the first.
+    """
 
     tokens_BS: Tensor
     lengths_B: Tensor
     chosen_N: Tensor
     answers_N: Tensor
+    segments_BS: Tensor | None = None
+    follows_B: Tensor | None = None
 
 
 class MaskedLanguageModelling:
@@ -122,10 +133,11 @@ class MaskedLanguageModelling:
             self._files[split] = token_file(texts, self.tokenizer, lines=self.corpus.lines)
         return self._files[split]
 
-    def examples(self, split: str, epoch: int) -> Sequence[Hidden]:
+    def examples(self, split: str, epoch: int) -> Sequence[Any]:
         if split not in self.corpus.splits:
             return []
-        specials, room = self.tokenizer.specials, self.config.context - 2
+        pairs = self.config.second == "next"
+        specials, room = self.tokenizer.specials, self.config.context - 2 - pairs
         tokens = self.file(split).open()
         trained = split == "train"
         if self.config.documents == "apart":
@@ -136,32 +148,44 @@ class MaskedLanguageModelling:
         if trained and not len(spans_N2):
             raise DataError("the training text has no tokens; give more text, or another tokenizer")
         key = (self.seed, epoch) if trained else (SCORING_SEED, 0)
-        return Stretches(tokens, spans_N2, self.masking, specials.sos, specials.eos, key)
+        stretches = Stretches(tokens, spans_N2, self.masking, specials.sos, specials.eos, key)
+        return Pairs(stretches) if pairs else stretches
 
-    def lengths(self, examples: Sequence[Hidden]) -> np.ndarray:
+    def lengths(self, examples: Sequence[Any]) -> np.ndarray:
         """How many are asked about, and how many are read."""
-        if isinstance(examples, Stretches):
+        if isinstance(examples, Stretches | Pairs):
             return examples.lengths()
         return np.array([(len(one.chosen), len(one.tokens)) for one in examples]).reshape(-1, 2)
 
     def weight(self, lengths_NA: np.ndarray) -> int:
         return int(lengths_NA[:, 0].sum())
 
-    def collate(self, examples: Sequence[Hidden], device: torch.device) -> MaskedBatch:
+    def collate(self, examples: Sequence[Any], device: torch.device) -> MaskedBatch:
         tokens_BS, lengths_B = pad([one.tokens for one in examples], fill=self.tokenizer.specials.pad)
         chosen = [row * tokens_BS.shape[1] + one.chosen for row, one in enumerate(examples)]
         arrays = (tokens_BS, lengths_B, np.concatenate(chosen), np.concatenate([one.answers for one in examples]))
-        return MaskedBatch(*(torch.from_numpy(array).to(device) for array in arrays))
+        batch = MaskedBatch(*(torch.from_numpy(array).to(device) for array in arrays))
+        if not isinstance(examples[0], HiddenPair):
+            return batch
+        second_B1 = torch.tensor([[one.second] for one in examples], device=device)
+        segments_BS = (torch.arange(tokens_BS.shape[1], device=device) >= second_B1).long()
+        follows_B = torch.tensor([one.follows for one in examples], device=device)
+        return replace(batch, segments_BS=segments_BS, follows_B=follows_B)
 
     # -- loss -----------------------------------------------------------------------------------------------
 
     def sums(self, model: nn.Module, batch: MaskedBatch) -> Sums:
-        loss = guessing_loss(model, batch)
+        refuse_headless(model, batch)
+        states_BSD = model(batch.tokens_BS, batch.lengths_B, batch.segments_BS)
+        loss = guessing_loss(model, states_BSD, batch)
         count = len(batch.answers_N)
-        return Sums(
-            {"loss": loss.smoothed, "masked_accuracy": loss.correct},
-            {"loss": count, "masked_accuracy": count},
-        )
+        sums = {"loss": loss.smoothed, "masked_accuracy": loss.correct}
+        counts = dict.fromkeys(sums, count)
+        if batch.follows_B is not None:
+            relation, right = relation_loss(model, states_BSD, batch)
+            sums |= {"loss": loss.smoothed + relation, "next_accuracy": right}
+            counts["next_accuracy"] = len(batch.follows_B)
+        return Sums(sums, counts)
 
     def derived(self, split: str, figures: Mapping[str, float]) -> dict[str, float]:
         return {"masked_perplexity": math.exp(min(figures["loss"], 700.0))}
@@ -195,7 +219,7 @@ class MaskedLanguageModelling:
         examples = self.examples(split, 0)
         alone = self.hidden_one_by_one(examples)
 
-        def totals(asked: Sequence[Hidden], before: int) -> tuple[dict[str, float], int]:
+        def totals(asked: Sequence[Any], before: int) -> tuple[dict[str, float], int]:
             def told(done: int, of: int) -> None:
                 if progress is not None:
                     progress(before + done, len(examples) + len(alone))
@@ -205,12 +229,14 @@ class MaskedLanguageModelling:
         sums, count = totals(examples, 0)
         means = {name: sums.get(name, 0.0) / max(count, 1) for name in ("loss", "masked_accuracy")}
         scores = {**means, **self.derived(split, means), "tokens": count}
+        if "next_accuracy" in sums:
+            scores["next_accuracy"] = sums["next_accuracy"] / len(examples)
         if alone:
             sums, count = totals(alone, len(examples))
             scores |= {"pseudo_perplexity": math.exp(min(sums["loss"] / count, 700.0)), "pseudo_tokens": count}
         return scores
 
-    def hidden_one_by_one(self, examples: Sequence[Hidden]) -> list[Hidden]:
+    def hidden_one_by_one(self, examples: Sequence[Any]) -> list[Hidden]:
         """Single tokens, at even distances over the split, each behind a mask while all others are shown: exp of their
         mean loss is the pseudo-perplexity (Salazar et al. 2020, eq. 3)."""
         if not isinstance(examples, Stretches) or not self.config.pseudo:
@@ -230,12 +256,26 @@ class MaskedLanguageModelling:
         return found
 
 
-def guessing_loss(model: nn.Module, batch: MaskedBatch) -> VocabularyLoss:
-    """Over the chosen positions alone: the head sees no others."""
-    head: Any = model.head
-    if not hasattr(head, "transform"):
+def refuse_headless(model: nn.Module, batch: MaskedBatch) -> None:
+    if not hasattr(model.head, "transform"):
         name = type(model).__name__
         raise OptionError(f'{name} has no head that guesses what is hidden; choose model.kind = "bert" for this task')
-    states_BSD = model(batch.tokens_BS, batch.lengths_B)
+    if batch.follows_B is not None and not hasattr(model, "relation"):
+        raise OptionError('task.second = "next" needs a model that can say so; set model.relation = "next"')
+
+
+def guessing_loss(model: nn.Module, states_BSD: Tensor, batch: MaskedBatch) -> VocabularyLoss:
+    """Over the chosen positions alone: the head sees no others."""
+    head: Any = model.head
     states_ND = head.transform(states_BSD.flatten(0, 1).index_select(0, batch.chosen_N))
     return vocabulary_loss(output_states(head.words, states_ND), output_matrix(head.words), batch.answers_N)
+
+
+def relation_loss(model: Any, states_BSD: Tensor, batch: MaskedBatch) -> tuple[Tensor, Tensor]:
+    """Whether the second part follows: each text counts as often as it has words to guess, so that the mean over those
+    is the mean guess plus the mean of this."""
+    logits_B2 = model.relation(model.pooler(states_BSD)).float()
+    asked_B = torch.bincount(batch.chosen_N // states_BSD.shape[1], minlength=len(states_BSD))
+    follows_B: Any = batch.follows_B
+    loss_B = functional.cross_entropy(logits_B2, follows_B, reduction="none")
+    return (loss_B * asked_B).sum(), (logits_B2.argmax(dim=-1) == follows_B).sum()
