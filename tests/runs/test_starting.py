@@ -16,6 +16,7 @@ from regard.training import checkpoints
 
 TINY = {"kind": "bert", "layers": 2, "width": 16, "heads": 2, "dropout": 0.0, "position": {"longest": 40}}
 QUICK = {"steps": 4, "batch_tokens": 256, "threads": 1, "learning_rate": 1e-3, "checkpoint_every": 2}
+SMALL = {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "width": 16, "heads": 2}
 WORLD = {"train": 200, "validation": 20, "test": 20}
 
 
@@ -171,3 +172,75 @@ def test_every_family_is_a_body(kind: str, tmp_path: Path) -> None:
     alone = [run.answers([text])[0][0].score for text in texts]
     assert together == pytest.approx(alone, abs=1e-5)
     assert not any(name.startswith(("body.head", "body.decoder")) for name in weights(tmp_path / "run"))
+
+
+def test_language_models_and_translators_are_tuned_too(tmp_path: Path) -> None:
+    """Their heads come along: they write, before and after."""
+    writer = recipe(
+        model={"kind": "gpt", "layers": 1, "width": 16, "heads": 2, "dropout": 0.0, "position": {"longest": 32}},
+        tokenizer={"kind": "word", "minimum_frequency": 1},
+        task={"kind": "language-model", "context": 16, "sample": 0},
+    )
+    translator = recipe(
+        data={"kind": "small-world", **WORLD, "compositional": 0},
+        model={**SMALL, "dropout": 0.0},
+        tokenizer={"kind": "word", "minimum_frequency": 1, "joint": False},
+        task={"kind": "translation"},
+    )
+    for name, table in (("writer", writer), ("translator", translator)):
+        train(table, tmp_path / name)
+        train(table, tmp_path / f"{name}-tuned", ["training.learning_rate=1e-12"], start=tmp_path / name)
+        before, after = weights(tmp_path / name), weights(tmp_path / f"{name}-tuned")
+        assert before.keys() == after.keys()
+        for key in before:
+            torch.testing.assert_close(after[key], before[key], atol=1e-7, rtol=1e-5)
+    train(moods(), tmp_path / "mood", start=tmp_path / "writer")  # a head on a writer's body
+    assert load(tmp_path / "mood").recipe.model.kind == "gpt"
+
+
+def test_a_child_translator_keeps_the_vectors_of_words_on_both_sides(tmp_path: Path) -> None:
+    """Parent to child: other data, own words, the parent's vectors where it knows them, on each side by itself."""
+    parent = recipe(
+        data={"kind": "small-world", **WORLD, "compositional": 0},
+        model={**SMALL, "tied": "none"},
+        tokenizer={"kind": "word", "minimum_frequency": 1, "joint": False},
+        task={"kind": "translation"},
+    )
+    train(parent, tmp_path / "parent")
+    settings = ["start.pieces=carried", "start.frozen=['*embedding*', 'head*']", "data.train=60", "seed=9"]
+    train(parent, tmp_path / "child", settings, start=tmp_path / "parent")
+    old, new = load(tmp_path / "parent"), load(tmp_path / "child")
+    tables = {"source": ["source_embedding.weight"], "target": ["target_embedding.weight", "head.weight"]}
+    for side, names in tables.items():
+        before, after = getattr(old.vocabularies, side), getattr(new.vocabularies, side)
+        assert before.size > after.size
+        ids = {before.token(id): id for id in range(before.size)}
+        shared = [(ids[after.token(id)], id) for id in range(after.size) if after.token(id) in ids]
+        assert len(shared) > 20
+        for name in names:
+            theirs, ours = weights(tmp_path / "parent")[name], weights(tmp_path / "child")[name]
+            assert all(torch.equal(theirs[of], ours[to]) for of, to in shared)
+
+
+def test_lower_layers_move_more_slowly(parent: Path) -> None:
+    from regard.training.layer_decay import layer_shares
+
+    model = load(parent).model
+    shares = layer_shares(model, 0.5)
+    by_name = {name: shares[parameter] for name, parameter in model.named_parameters()}
+    assert by_name["embedding.weight"] == by_name["position.table_SD"] == by_name["norm.weight"] == 0.125
+    assert by_name["layers.0.attention.project.weight"] == 0.25
+    assert by_name["layers.1.feed_forward.inner.weight"] == 0.5
+    assert by_name["head.dense.weight"] == 1.0
+
+
+def test_layer_decay_reaches_the_optimiser(parent: Path, tmp_path: Path) -> None:
+    """One step of Adam from equal weights: how far each layer went is its share of the rate."""
+    settings = ["training.steps=1", "training.layer_decay=0.1", "training.schedule.kind=constant",
+    parts = ("layers.0.attention.output.weight", "layers.1.attention.output.weight")
+    train(moods(), tmp_path / "mood", settings, start=parent)
+    before, after = weights(parent), weights(tmp_path / "mood")
+    far = {name: float((after[f"body.{name}"] - before[name]).abs().max()) for name in
+           ("layers.0.attention.output.weight", "layers.1.attention.output.weight")}  # fmt: skip
+    assert far["layers.1.attention.output.weight"] == pytest.approx(1e-4, rel=0.05)
+    assert far["layers.0.attention.output.weight"] == pytest.approx(1e-5, rel=0.05)

@@ -173,7 +173,8 @@ class Task(Protocol):
     Law: ``sums(model, batch)`` adds over examples, i.e. the sums over the parts of a batch equal the sums over
     the whole, unless ``additive`` is False; then accumulation and several ranks are refused.
 
-    A task may also have: ``weights`` (how often each training example is seen), ``order(examples, budget)`` (its own
+    A task may also have: ``tokens(lengths_NA)`` (how many tokens are read, where that is not the number of loss
+    terms), ``weights`` (how often each training example is seen), ``order(examples, budget)`` (its own
     batches, or None), ``carried()`` and ``restore(tensors)`` (what it keeps from step to step, for checkpoints),
     ``derived(split, means)`` (figures that are no means), ``glimpse(model, device)`` (a sample to look at),
     ``head(body)`` (what stands on a body in the place of its writing parts), and in ``predict`` and ``score`` a

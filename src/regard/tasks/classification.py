@@ -139,6 +139,9 @@ class Classification:
     def weight(self, lengths_NA: np.ndarray) -> int:
         return len(lengths_NA)
 
+    def tokens(self, lengths_NA: np.ndarray) -> int:
+        return int(lengths_NA.sum())
+
     def collate(self, examples: Sequence[Classified], device: torch.device) -> ClassBatch:
         text = side_by_side([one.text for one in examples], self.tokenizer.specials.pad, device)
         return ClassBatch(text, torch.tensor([one.label for one in examples], device=device))

@@ -160,6 +160,9 @@ class MaskedLanguageModelling:
     def weight(self, lengths_NA: np.ndarray) -> int:
         return int(lengths_NA[:, 0].sum())
 
+    def tokens(self, lengths_NA: np.ndarray) -> int:
+        return int(lengths_NA[:, 1].sum())
+
     def collate(self, examples: Sequence[Any], device: torch.device) -> MaskedBatch:
         tokens_BS, lengths_B = pad([one.tokens for one in examples], fill=self.tokenizer.specials.pad)
         chosen = [row * tokens_BS.shape[1] + one.chosen for row, one in enumerate(examples)]

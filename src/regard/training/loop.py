@@ -165,7 +165,9 @@ class Loop:
         progress.step += 1
         torch.manual_seed(step_seed(self.seed, progress.step, self.ranks.rank))
         self.model.train()
-        weight = self.task.weight(self.task.lengths(examples))
+        lengths_NA = self.task.lengths(examples)
+        weight = self.task.weight(lengths_NA)
+        tokens = getattr(self.task, "tokens", self.task.weight)(lengths_NA)
         loss, norm = self.gradients(examples, weight)
         self.refuse_nonsense(loss, norm)
         if config.clip and norm > config.clip:
@@ -175,12 +177,12 @@ class Loop:
         self.optimizer.step()
         seconds = time.perf_counter() - began
         progress.seconds += seconds
-        progress.tokens += weight
+        progress.tokens += tokens
         figures = {
             "loss": loss,
             "gradient_norm": norm,
             "learning_rate": config.learning_rate * factor,
-            "tokens": float(weight),
+            "tokens": float(tokens),
             "seconds": seconds,
             "epoch": float(progress.epoch),
         }
