@@ -24,6 +24,7 @@ TOKENIZERS = Choices(
     {
         "bpe": "regard.data.tokenizers:BpeTokenizer",
         "word": "regard.data.tokenizers:WordTokenizer",
+        "whitespace": "regard.data.whitespace:WhitespaceTokenizer",
         "character": "regard.data.tokenizers:CharacterTokenizer",
         "byte": "regard.data.tokenizers:ByteTokenizer",
         "code": "regard.data.tokenizers:CodeTokenizer",
