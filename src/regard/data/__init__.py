@@ -11,6 +11,8 @@ DATA = Choices(
         "small-world": "regard.data.sources:SmallWorld",
         "pairs": "regard.data.sources:PairFiles",
         "toy": "regard.data.toys:Toy",
+        "trees": "regard.data.treebanks:TreeFiles",
+        "world-trees": "regard.data.treebanks:WorldTrees",
         "text": "regard.data.texts:TextFiles",
         "python-english": "regard.data.texts:PythonEnglish",
         "python-code": "regard.data.texts:PythonCode",
