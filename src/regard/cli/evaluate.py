@@ -24,8 +24,9 @@ Examples:
 OF_TEXT = ("loss", "perplexity", "bits_per_character", "masked_perplexity", "pseudo_perplexity")
 ACCURACIES = ("token_accuracy", "masked_accuracy")
 SHOWN = (
-    "masked_accuracy", "bleu", "chrf", "exact_match", "token_accuracy", "word_error_rate",
-    "character_error_rate", "alignment_error_rate",
+    "masked_accuracy", "bracket_f1", "bracket_precision", "bracket_recall", "unlabelled_f1", "tag_accuracy", "bleu",
+    "chrf", "exact_match", "token_accuracy", "word_error_rate", "character_error_rate", "alignment_error_rate",
+    "repaired",
 )  # fmt: skip
 
 

@@ -153,7 +153,9 @@ class Task(Protocol):
 
     A task may also have: ``weights`` (how often each training example is seen), ``order(examples, budget)`` (its own
     batches, or None), ``carried()`` and ``restore(tensors)`` (what it keeps from step to step, for checkpoints),
-    ``derived(split, means)`` (figures that are no means), ``glimpse(model, device)`` (a sample to look at), and in
+    ``derived(split, means)`` (figures that are no means), ``glimpse(model, device)`` (a sample to look at),
+    ``spelled(sources, answers)`` (given texts as the model reads and writes them, where answers are shown in another
+    form), ``compare(pairs, first, second)`` (a test of two systems' answers, where BLEU is not its score), and in
     ``predict`` and ``score`` a keyword ``engine``: who searches for answers in the model's place.
     """
 
