@@ -115,8 +115,8 @@ def refuse_unscored(recipes: Sequence[Recipe]) -> None:
     others = [f"{recipe.name} ({recipe.task.kind})" for recipe in recipes if not hasattr(recipe.task, "bleu_tokenize")]
     if others:
         raise RecipeError(
-            f"a comparison scores answers as text against references, which {', '.join(others)} does not give; compare "
-            "what regard evaluate gives for each: bits per character of language models, bracket F1 of parsers"
+            f"a comparison scores answers as text against references, which {', '.join(others)} does not give; "
+            "compare the bits per character that regard evaluate gives for language models, or bracket F1 for parsers"
         )
 
 
