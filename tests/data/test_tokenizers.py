@@ -22,6 +22,7 @@ from regard.data.tokenizers import (
     Tokenizer,
     WordTokenizer,
 )
+from regard.data.whitespace import WhitespaceTokenizer
 
 TEXTS = [
     "two young , white males are outside .",
@@ -35,7 +36,8 @@ BPE = BpeTokenizer(vocabulary=400).train(TEXTS)
 BYTE = ByteTokenizer().train(TEXTS)
 WORD = WordTokenizer().train(TEXTS)
 CHARACTER = CharacterTokenizer().train(TEXTS)
-ALL = {"bpe": BPE, "byte": BYTE, "word": WORD, "character": CHARACTER}
+WHITESPACE = WhitespaceTokenizer().train(TEXTS)
+ALL = {"bpe": BPE, "byte": BYTE, "word": WORD, "character": CHARACTER, "whitespace": WHITESPACE}
 
 FRAGMENTS = ["<eos>", "<pad>", "<sos>", "<unk>", " ", "  ", "\n", "\t", "two", "Ġ", "▁", "'", "\u2028"]
 ANY_TEXT = st.lists(st.one_of(st.text(max_size=11), st.sampled_from(FRAGMENTS)), max_size=7).map("".join)
@@ -120,6 +122,14 @@ def test_words_are_split_at_elisions_contractions_and_signs():
         "don", "'t", ",", "man", "'s", "t-shirt", "3.5", "(", "1,000", ")", "!",
     ]
     assert cut("she 'll , he 's") == ["she", "'ll", ",", "he", "'s"]
+
+
+def test_between_two_spaces_nothing_is_split():
+    text = "(S (NP PRP$ NN ) (, ,) :-) ''"
+    tokenizer = WhitespaceTokenizer(minimum_frequency=1).train([text])
+    assert len(tokenizer.encode(text)) == len(text.split())
+    assert tokenizer.decode(tokenizer.encode(f"{text} (NP-SBJ  NN")) == f"{text} <unk>  NN"
+    assert UNK not in WhitespaceTokenizer(minimum_frequency=1).train(["a\t<unk>"]).encode("a\t<unk>")
 
 
 @pytest.mark.parametrize("tokenizer", ALL.values(), ids=ALL)

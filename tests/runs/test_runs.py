@@ -354,6 +354,7 @@ SMALL |= {
     "python-english": (*TINY_WRITER, "tokenizer.vocabulary=300"),
     "python-code": (*TINY_WRITER, "tokenizer.vocabulary=300", 'data.packages=["json"]'),
 }
+SMALL["parse-small-world"] = SMALL["small-world"]
 SMALL["bert-small-world"] = ("data.train=200", "data.validation=10", "data.test=5", "model.width=16")
 TOY = ("data.train=60", "data.validation=10", "data.test=5")
 

@@ -11,6 +11,8 @@ DATA = Choices(
         "small-world": "regard.data.sources:SmallWorld",
         "pairs": "regard.data.sources:PairFiles",
         "toy": "regard.data.toys:Toy",
+        "trees": "regard.data.treebanks:TreeFiles",
+        "world-trees": "regard.data.treebanks:WorldTrees",
         "text": "regard.data.texts:TextFiles",
         "python-english": "regard.data.texts:PythonEnglish",
         "python-code": "regard.data.texts:PythonCode",
@@ -27,6 +29,7 @@ TOKENIZERS = Choices(
     {
         "bpe": "regard.data.tokenizers:BpeTokenizer",
         "word": "regard.data.tokenizers:WordTokenizer",
+        "whitespace": "regard.data.whitespace:WhitespaceTokenizer",
         "character": "regard.data.tokenizers:CharacterTokenizer",
         "byte": "regard.data.tokenizers:ByteTokenizer",
         "code": "regard.data.tokenizers:CodeTokenizer",

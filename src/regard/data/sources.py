@@ -20,7 +20,7 @@ from regard.data.readers import (
     read_parallel,
     read_tsv,
 )
-from regard.data.splits import Overlap, keep_apart, note_duplicates, set_aside
+from regard.data.splits import Overlap, arrange, note_duplicates
 
 _JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 
@@ -98,15 +98,7 @@ class PairFiles(Part):
                 "no training pairs: every line was empty, or no file is named for training; "
                 "check data.train and data.corpora"
             )
-        note_duplicates("train", splits["train"], ledger)
-        setting_aside = not splits["validation"] and self.validation_size > 0
-        if setting_aside:
-            parts = set_aside(splits["train"], self.validation_size, seed, ledger)
-            splits["train"], splits["validation"] = parts
-        splits = {split: pairs for split, pairs in splits.items() if pairs}
-        ledger.splits.update({split: len(pairs) for split, pairs in splits.items()})
-        splits = keep_apart(splits, self.overlap, ledger)
-        ledger.check()
+        splits, setting_aside = arrange(splits, self.validation_size, self.overlap, seed, ledger)
         return Corpus(
             {split: tuple(pairs) for split, pairs in splits.items()},
             ledger,

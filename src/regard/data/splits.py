@@ -15,6 +15,25 @@ Overlap = Literal["warn", "remove"]
 LARGEST_SHARE = 10
 
 
+def arrange(
+    splits: Mapping[str, Sequence[Pair]], validation_size: int, overlap: Overlap, seed: int, ledger: Ledger
+) -> tuple[dict[str, list[Pair]], bool]:
+    """The splits with all that must be known of them in the ledger, and whether validation was set aside from training.
+
+    It is where there are no validation pairs and ``validation_size`` asks for some. Splits without pairs go.
+    """
+    made = {split: list(pairs) for split, pairs in splits.items()}
+    note_duplicates("train", made["train"], ledger)
+    setting_aside = not made["validation"] and validation_size > 0
+    if setting_aside:
+        made["train"], made["validation"] = set_aside(made["train"], validation_size, seed, ledger)
+    made = {split: pairs for split, pairs in made.items() if pairs}
+    ledger.splits.update({split: len(pairs) for split, pairs in made.items()})
+    made = keep_apart(made, overlap, ledger)
+    ledger.check()
+    return made, setting_aside
+
+
 def set_aside(pairs: Sequence[Pair], size: int, seed: int, ledger: Ledger) -> tuple[list[Pair], list[Pair]]:
     """Training and validation pairs, at most ``size`` and at most a tenth of all in the second.
 

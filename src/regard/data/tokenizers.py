@@ -258,12 +258,7 @@ class WordTokenizer(TokenizerPart):
     lower: bool = False
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
-        raw = library.Tokenizer(models.WordLevel(unk_token=SPECIAL_SYMBOLS[UNK]))
-        raw.normalizer = _normalizer(self.lower, normalizers.Prepend(" "))
-        raw.pre_tokenizer = pre_tokenizers.Split(Regex(_WORD), behavior="isolated")
-        unknown = decoders.Replace(SPECIAL_SYMBOLS[UNK], f" {SPECIAL_SYMBOLS[UNK]}")
-        raw.decoder = decoders.Sequence([unknown, decoders.Fuse(), decoders.Strip(" ", 1, 0)])
-        return _count(raw, texts, self.vocabulary, self.minimum_frequency, always=(" ",))
+        return words_of(_WORD, texts, self.vocabulary, self.minimum_frequency, lower=self.lower)
 
 
 class CharacterTokenizer(TokenizerPart):
@@ -280,6 +275,17 @@ class CharacterTokenizer(TokenizerPart):
         raw.pre_tokenizer = pre_tokenizers.Split(Regex(EVERY_SIGN), behavior="isolated")
         raw.decoder = decoders.Fuse()
         return _count(raw, texts, self.vocabulary, self.minimum_frequency)
+
+
+def words_of(pattern: str, texts: Iterable[str], size: int, minimum: int, *, lower: bool = False) -> Tokenizer:
+    """The most frequent matches of a pattern, one of them a single space; a text is read with one more before it."""
+    raw = library.Tokenizer(models.WordLevel(unk_token=SPECIAL_SYMBOLS[UNK]))
+    raw.normalizer = _normalizer(lower, normalizers.Prepend(" "))
+    raw.pre_tokenizer = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
+    # The symbol as a whole piece: one that was spelled in a text has its space already.
+    unknown = decoders.Replace(Regex(rf"\A{SPECIAL_SYMBOLS[UNK]}\z"), f" {SPECIAL_SYMBOLS[UNK]}")
+    raw.decoder = decoders.Sequence([unknown, decoders.Fuse(), decoders.Strip(" ", 1, 0)])
+    return _count(raw, texts, size, minimum, always=(" ",))
 
 
 def _merge(

@@ -111,12 +111,12 @@ def _flat(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_unscored(recipes: Sequence[Recipe]) -> None:
-    """A comparison scores answers against references; other tasks have none."""
+    """A comparison scores answers as text against references; other tasks have no such score."""
     others = [f"{recipe.name} ({recipe.task.kind})" for recipe in recipes if not hasattr(recipe.task, "bleu_tokenize")]
     if others:
         raise RecipeError(
-            f"a comparison scores answers against references, which {', '.join(others)} does not give; language models "
-            "are compared by the bits per character that regard evaluate gives for each"
+            f"a comparison scores answers as text against references, which {', '.join(others)} does not give; "
+            "compare the bits per character that regard evaluate gives for language models, or bracket F1 for parsers"
         )
 
 

@@ -100,6 +100,7 @@ class Run:
         """For each given pair the log-probability of every target piece and of the closing symbol."""
         if len(sources) != len(targets):
             raise DataError(f"{len(sources)} sources against {len(targets)} references; give one for each, in order")
+        sources, targets = self._spelled(sources, targets)
         return self.engine.score(
             self.vocabularies.source.encode_batch(list(sources)), self.vocabularies.target.encode_batch(list(targets))
         )
@@ -111,9 +112,14 @@ class Run:
         words: Callable[[str], Sequence[str]] = str.split,
     ) -> list[WordWeights]:
         """What each target word reads of the source, for every head, under teacher forcing."""
+        sources, targets = self._spelled(sources, targets)
         pairs = [Pair(source, target) for source, target in zip(sources, targets, strict=True)]
         both = [(words(pair.source), words(pair.target)) for pair in pairs]
         return word_weights(self.task, self.model, pairs, both, self.device)
+
+    def _spelled(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+        """Given texts as the model reads and writes them, where a task shows its answers in another form."""
+        return self.task.spelled(sources, targets) if hasattr(self.task, "spelled") else (sources, targets)
 
     @property
     def alignment_head(self) -> Head | None:

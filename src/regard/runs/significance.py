@@ -17,17 +17,20 @@ from regard.tasks.metrics.bleu import paired_significance
 def significance(
     run: Run, other: Run, source: str | Path = "", reference: str | Path = "", options: Strategy | None = None
 ) -> dict[str, Any]:
-    """Paired bootstrap resampling of BLEU between two runs, each with its own (or the given) decoding."""
+    """Paired bootstrap resampling between two runs, each with its own (or the given) decoding.
+
+    It is of BLEU, unless the first run's task has its own way to ``compare`` answers.
+    """
     if source:
         pairs = read_parallel(Path(source), Path(reference), "given", Ledger())
     else:
         splits = load_corpus(run.recipe).splits
         pairs = list(splits.get("test") or splits.get("validation") or ())
     sources = [pair.source for pair in pairs]
-    found = paired_significance(
-        other.predict(sources, options),
-        run.predict(sources, options),
-        [pair.target for pair in pairs],
-        tokenize=run.recipe.task.bleu_tokenize,  # type: ignore[attr-defined]
-    )
+    answers = other.predict(sources, options), run.predict(sources, options)
+    if hasattr(run.task, "compare"):
+        found = run.task.compare(pairs, *answers)
+    else:
+        tokenize = run.recipe.task.bleu_tokenize  # type: ignore[attr-defined]
+        found = paired_significance(*answers, [pair.target for pair in pairs], tokenize=tokenize)
     return {**asdict(found), "run": str(other.folder.path), "sentence": found.sentence}

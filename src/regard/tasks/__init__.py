@@ -7,6 +7,7 @@ TASKS = Choices(
     "translation",
     {
         "translation": "regard.tasks.translation:TranslationConfig",
+        "parsing": "regard.tasks.parsing:ParsingConfig",
         "language-model": "regard.tasks.language_modelling:LanguageModelConfig",
         "classification": "regard.tasks.classification:ClassificationConfig",
         "masked-language-model": "regard.tasks.masked_language_modelling:MaskedLanguageModelConfig",

@@ -31,13 +31,18 @@ from regard.tasks.scores import teacher_forced, text_scores
 Ids = np.ndarray
 
 
-class TranslationConfig(Part):
-    """From a source text to a target text."""
+class TeacherForcing(Part):
+    """How a target is learned from its source, whatever the two are."""
 
-    kind: str = "translation"
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     consistency: float = Field(0.0, ge=0)  # R-Drop's α: every pair passes twice and must agree with itself; 0: once
     longest: int = Field(256, ge=1)  # training pairs with more pieces on a side are left out, and listed
+
+
+class TranslationConfig(TeacherForcing):
+    """From a source text to a target text."""
+
+    kind: str = "translation"
     bleu_tokenize: Literal["13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab"] = "13a"
 
     def build(self, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> Translation:
