@@ -130,13 +130,13 @@ def test_rows_of_a_mechanism_that_takes_only_whole_sequences() -> None:
 
 def test_heads_and_rows_that_are_not_there_are_named() -> None:
     model: Any = ATTENTIVE[0].build()
-    with pytest.raises(OptionError, match=r"decoder\.layers\.0\.cross has 3 heads, counted from 0; there is no head 3"):
-        with record(model, "decoder.layers.0.cross", heads=[1, 3]):
-            ask(ATTENTIVE[0], model)
+    told = r"decoder\.layers\.0\.cross has 3 heads, counted from 0; there is no head 3"
+    with pytest.raises(OptionError, match=told), record(model, "decoder.layers.0.cross", heads=[1, 3]):
+        ask(ATTENTIVE[0], model)
     with record(model, "decoder.layers.0.cross", rows=[2, 6, 9]) as seen:
         ask(ATTENTIVE[0], model)
     with pytest.raises(OptionError, match="from row 0 to row 5; there is no row 6, 9"):
         _ = seen["decoder.layers.0.cross"].weights
-    with pytest.raises(OptionError, match=r"rows are counted from 0, and at least one is needed; found \[-1\]"):
-        with record(model, "*", rows=[-1]):
-            pass
+    told = r"rows are counted from 0, and at least one is needed; found \[-1\]"
+    with pytest.raises(OptionError, match=told), record(model, "*", rows=[-1]):
+        pass

@@ -222,9 +222,9 @@ def outputs(model: nn.Module, *names: str) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def passing(model: nn.Module, pattern: str) -> Iterator[dict[str, list[Any]]]:
+def passing(model: nn.Module, *patterns: str) -> Iterator[dict[str, list[Any]]]:
     """Keeps everything that matching modules give, call by call."""
-    modules = matching_modules(model, pattern)
+    modules = {name: one for pattern in patterns for name, one in matching_modules(model, pattern).items()}
     seen: dict[str, list[Any]] = {name: [] for name in modules}
     with _changed(modules, lambda name, output: seen[name].append(output)):
         yield seen
