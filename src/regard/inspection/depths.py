@@ -61,7 +61,7 @@ def levels(model: nn.Module) -> list[str]:
     pattern = str(getattr(model, "depth_path", ""))
     if not pattern:
         raise OptionError(
-            f"{type(model).__name__} reads its answers off once, from all it has found: there are no depths to compare; "
+            f"{type(model).__name__} reads its answers off once, from all it has found: there are no depths; "
             "name the run of a model whose layers follow one another (transformer, gpt, llama, bert, convolution, "
             "recurrent)"
         )
