@@ -13,7 +13,7 @@ from regard.core.errors import OptionError
 from regard.core.files import write_atomically, write_text
 from regard.inspection.alignment_figure import UNPRINTABLE
 
-LONGEST = 24  # signs of a label
+LONGEST = 32  # signs of a label
 WEIGHTS = "Blues"  # one hue, light to dark: told apart by everybody, and in grey
 RISES = "PuOr_r"  # around 0; orange and purple differ also for those who do not tell red from green
 MARKS = ("#0072b2", "#d55e00", "#00805d", "#a84f80", "#8a6000")  # Okabe & Ito 2008, as in line_figure
@@ -49,7 +49,8 @@ class Figure:
         """As .png, .svg or .json, by its name."""
         path = Path(path)
         if path.suffix == ".png":
-            write_atomically(path, lambda part: part.write_bytes(self.png()))
+            data = self.png()
+            write_atomically(path, lambda part: _write(part, data))
         elif path.suffix == ".svg":
             write_text(path, self.svg())
         elif path.suffix == ".json":
@@ -108,7 +109,8 @@ def matrix(
 ) -> None:
     """Squares with a label on either axis, a bar that tells the colours' numbers, and perhaps a text in each square."""
     drawn = axes.imshow(values, cmap=colours, vmin=low, vmax=high, aspect="auto", interpolation="nearest")
-    axes.set_xticks(range(len(columns)), labels=[printable(one) for one in columns], rotation=60, ha="right", **PLAIN)
+    slanted = {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(columns)), labels=[printable(one) for one in columns], **slanted, **PLAIN)
     axes.set_yticks(range(len(rows)), labels=[printable(one) for one in rows], **PLAIN)
     axes.tick_params(labelsize=8, length=0)
     axes.figure.colorbar(drawn, ax=axes, label=scale)
@@ -122,3 +124,7 @@ def matrix(
 def fitting(rows: int, columns: int) -> tuple[float, float]:
     """Inches for a matrix with labels."""
     return min(2.6 + 0.32 * columns, 24.0), min(1.8 + 0.28 * rows, 24.0)
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.write_bytes(data)

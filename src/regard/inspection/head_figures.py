@@ -130,23 +130,23 @@ def depths_figure(one: Depths) -> Figure:
 
 
 def stream_figure(one: Stream) -> Figure:
-    """The length of the states after each layer, by position."""
+    """The length of the states after each layer, by position; the layers of each text in a plot of their own."""
+    texts = list(dict.fromkeys(layer.tokens for layer in one.layers))
+    if not texts:
+        raise OptionError("this model has no layers whose states follow one another: there is no stream to draw")
 
     def paint(canvas: Any) -> None:
-        axes = canvas.subplots()
-        for number, layer in enumerate(one.layers):
-            look = {"color": MARKS[number % len(MARKS)], "linestyle": ("-", "--", ":")[number // len(MARKS) % 3]}
-            axes.plot(range(len(layer.norms)), layer.norms, marker="o", markersize=3, label=layer.name, **look)
-        longest = max(one.layers, key=lambda layer: len(layer.tokens), default=None)
-        if longest is not None and len({layer.tokens for layer in one.layers}) == 1:
-            labels = [printable(token) for token in longest.tokens]
-            axes.set_xticks(range(len(labels)), labels=labels, rotation=60, ha="right", **PLAIN)
-        axes.set_xlabel("position")
-        axes.set_ylabel("length of the state")
-        axes.legend(fontsize=7)
+        for axes, tokens in zip(canvas.subplots(1, len(texts), squeeze=False)[0], texts):
+            for number, layer in enumerate(layer for layer in one.layers if layer.tokens == tokens):
+                look = {"color": MARKS[number % len(MARKS)], "linestyle": ("-", "--", ":")[number // len(MARKS) % 3]}
+                axes.plot(range(len(tokens)), layer.norms, marker="o", markersize=3, label=layer.name, **look)
+            labels = [printable(token) for token in tokens]
+            axes.set_xticks(range(len(tokens)), labels=labels, fontsize=8, rotation=60, ha="right", **PLAIN)
+            axes.set_ylabel("length of the state")
+            axes.legend(fontsize=7)
 
     words = " ".join(f"{layer.name}: {layer.mean:.3g} on average." for layer in one.layers)
-    return Figure("The residual stream", words, one.as_dict(), paint, (7.0, 4.0))
+    return Figure("The residual stream", words, one.as_dict(), paint, (1.0 + 5.0 * len(texts), 4.0))
 
 
 def evidence_figure(one: NotExplanation) -> Figure:
@@ -165,7 +165,7 @@ def evidence_figure(one: NotExplanation) -> Figure:
         )  # fmt: skip
         right.set_yticks(places, labels=[f"{h.name} {h.head}" for h in one.heads], fontsize=7, **PLAIN)
         right.set_xlabel("share of answers that stay", fontsize=8)
-        right.legend(fontsize=7)
+        right.legend(fontsize=7, loc="lower left")
 
     size = 9.0, max(3.2, 1.5 + 0.3 * len(one.heads))
     return Figure("Weights and what they do not explain", one.sentence, one.as_dict(), paint, size)

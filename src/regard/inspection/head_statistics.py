@@ -31,8 +31,8 @@ class HeadStatistics:
     """Means over all rows of all texts. Shares are of the weight, ``by_…`` shares of the weights' variance.
 
     ``by_distance`` is what the distance s − t alone explains of the variance over all weights of all texts, and
-    ``by_place`` what the key's place s alone does (adjusted R²): a head that does the same in every text has 1, one
-    that looks for words, wherever they stand, has about 0.
+    ``by_place`` what the key's place s alone does (adjusted R²): a head that always looks as far, or at the same place,
+    has 1 there; one that looks for words, wherever they stand, has about 0 in both.
     """
 
     name: str
@@ -103,7 +103,7 @@ def head_statistics(
     heads = every_head(run.model, pattern)
     asked = questions(run, texts, targets)
     longest = max(max(len(one.ids), len(one.source_ids)) for one in asked)
-    sums = {place: _Sums(longest) for place in heads}
+    sums = {place: HeadSums(longest) for place in heads}
     for number, one in enumerate(asked, start=1):
         _count(run, one, pattern, sums)
         if progress is not None:
@@ -112,7 +112,7 @@ def head_statistics(
 
 
 @torch.inference_mode()
-def _count(run: Run, asked: Question, pattern: str, sums: dict[HeadAt, _Sums]) -> None:
+def _count(run: Run, asked: Question, pattern: str, sums: dict[HeadAt, HeadSums]) -> None:
     model: Any = run.model.eval()
     with record(model, pattern) as seen:
         model(*asked.inputs())
@@ -126,7 +126,7 @@ def _count(run: Run, asked: Question, pattern: str, sums: dict[HeadAt, _Sums]) -
             sums[name, head].add(weights_TS, separators_S)
 
 
-class _Sums:
+class HeadSums:
     """What the statistics of one head are made from, added up text by text."""
 
     def __init__(self, longest: int) -> None:
