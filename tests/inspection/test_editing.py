@@ -21,7 +21,7 @@ from tests.inspection.loud_runs import ATTENTIVE, OTHER, TEXT, loud, made
 
 every_family = pytest.mark.parametrize("family", ATTENTIVE)
 MANY = [family for family in ATTENTIVE if family in ("transformer", "convolution", "gpt", "llama", "bert")]
-TARGETS = {family: "a bird" for family in ("transformer", "bahdanau", "luong", "luong-predictive", "convolution")}
+TARGETS = dict.fromkeys(("transformer", "bahdanau", "luong", "luong-predictive", "convolution"), "a bird")
 
 
 def asked(family: str, text: str = TEXT) -> tuple[Any, Any]:

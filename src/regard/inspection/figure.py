@@ -74,7 +74,7 @@ class Figure:
             self.paint(canvas)
             canvas.suptitle(printable(self.title, 10 * LONGEST), fontsize=10, **PLAIN)
             held = io.BytesIO()
-            about = {"Title": self.title, "Description": self.words}
+            about = {"Title": legible(self.title), "Description": legible(self.words)}
             dated = {"Date": None} if kind == "svg" else {}
             canvas.savefig(held, format=kind, dpi=DOTS_PER_INCH, metadata={**about, **dated})
         return held.getvalue()
@@ -89,9 +89,14 @@ def matplotlib() -> Any:
     return library
 
 
+def legible(text: str) -> str:
+    """The text without signs that XML has no place for."""
+    return UNPRINTABLE.sub("\ufffd", text)
+
+
 def printable(token: str, longest: int = LONGEST) -> str:
     """A token as a label: one line, no signs that cannot be drawn, not too long."""
-    spelled = UNPRINTABLE.sub("\ufffd", token.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r"))
+    spelled = legible(token.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r"))
     return spelled if len(spelled) <= longest else spelled[: longest - 1] + "…"
 
 
