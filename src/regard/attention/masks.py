@@ -66,7 +66,7 @@ class Mask:
             offset += queries.start
             segments_BT = None if segments_BT is None else segments_BT[:, queries]
             if dense is not None and dense.shape[-2] > 1:
-                dense = dense[..., queries, :]
+                dense = dense[..., queries, :].clone()  # what is held must not hold the rest
         return replace(self, query_segments_BT=segments_BT, dense_BHTS=dense, offset=offset)
 
     @property
