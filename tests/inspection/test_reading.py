@@ -12,11 +12,12 @@ import torch
 
 from regard.core.errors import OptionError
 from regard.core.taps import record
-from regard.inspection.asking import question
+from regard.inspection.asking import question, split_questions
 from regard.inspection.head_names import every_head
-from regard.inspection.reading import read
-from tests.inspection.loud_runs import ATTENTIVE, TEXT, loud
-from tests.interop.untrained import translator
+from regard.inspection.reading import read, read_question
+from regard.runs.train import load_corpus
+from tests.inspection.loud_runs import ATTENTIVE, MASKED, TEXT, WRITERS, loud
+from tests.interop.untrained import TRANSLATOR, WRITER, saved, translator
 
 every_family = pytest.mark.parametrize("family", ATTENTIVE)
 
@@ -106,6 +107,34 @@ def test_long_sources_and_targets_are_refused(tmp_path: Path) -> None:
         read(run, TEXT)
     with pytest.raises(OptionError, match=r"at most 9 tokens, and the target, .* has 14; shorten it or split it"):
         read(run, "Hund", "the dog sings")
+
+
+def test_a_split_is_asked_as_the_task_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("der Hund singt\nein Vogel sieht den Hund\n" * 20, encoding="utf-8")
+    data = {"kind": "text", "file": str(tmp_path / "lines.txt"), "validation_share": 0.3}
+    writes = saved({**WRITER, "data": data, "model": WRITERS["gpt"]}, tmp_path / "gpt")
+    found = split_questions(writes, "validation", examples=3)
+    assert len(found) == 3
+    assert len(found[0].ids) == writes.task.config.context
+    assert found[0].expected[:-1] == found[0].ids[1:]
+    guesses = saved({**MASKED, "data": data}, tmp_path / "bert")
+    shown = split_questions(guesses, "validation", examples=4)
+    specials = guesses.vocabularies.target.specials
+    assert all((one.ids[0], one.ids[-1]) == (specials.sos, specials.eos) for one in shown)
+    assert not any(specials.mask in one.ids for one in shown)
+    for run, asked in ((writes, found), (guesses, shown)):
+        assert len(read_question(run, asked[0]).heads[0].rows) == len(asked[0].ids)
+    with pytest.raises(OptionError, match="no split 'dev' to ask about"):
+        split_questions(writes, "dev")
+
+
+def test_a_split_of_pairs_is_forced_to_its_targets(tmp_path: Path) -> None:
+    data = {"kind": "toy", "problem": "copy", "train": 20, "validation": 6, "test": 2, "symbols": 6}
+    run = saved({**TRANSLATOR, "data": data}, tmp_path)
+    pairs = load_corpus(run.recipe).splits["validation"]
+    for asked, pair in zip(split_questions(run), pairs, strict=True):
+        assert asked.inputs()[0].tolist() == question(run, pair.source, pair.target).inputs()[0].tolist()
+        assert asked.expected == question(run, pair.source, pair.target).expected
 
 
 def test_only_translators_have_targets() -> None:

@@ -12,6 +12,7 @@ from torch import Tensor
 from regard.core.errors import OptionError
 from regard.decoding.options import Strategy
 from regard.inspection.head_names import Kind
+from regard.inspection.splits import places, task_over
 from regard.runs.load import Run
 from regard.tasks.translation import refuse_long
 
@@ -69,14 +70,28 @@ def question(run: Run, text: str, target: str = "") -> Question:
     )
 
 
-def questions(run: Run, texts: Sequence[str], targets: Sequence[str] = ()) -> list[Question]:
-    """One for each text; the targets, where given, in the same order."""
+def questions(run: Run, texts: Sequence[str | Question], targets: Sequence[str] = ()) -> list[Question]:
+    """One for each text; the targets, where given, in the same order. What is a question already stays one."""
     texts = [texts] if isinstance(texts, str) else texts
     if not texts:
         raise OptionError("there is no text to look at; give at least one")
     if targets and len(targets) != len(texts):
         raise OptionError(f"{len(texts)} texts against {len(targets)} targets; give one for each, in order")
-    return [question(run, text, target) for text, target in zip(texts, targets or [""] * len(texts))]
+    return [
+        text if isinstance(text, Question) else question(run, text, target)
+        for text, target in zip(texts, targets or [""] * len(texts))
+    ]
+
+
+def split_questions(run: Run, split: str = "validation", examples: int = 50) -> list[Question]:
+    """Examples of one of the recipe's splits, evenly chosen, for all that takes texts: pairs, or stretches of text."""
+    task = task_over(run, split)
+    found = task.examples(split, 0)
+    if hasattr(task, "encode_pairs"):
+        return [_of_pair(run, found[at].source.tolist(), found[at].target.tolist()) for at in places(found, examples)]
+    if hasattr(task, "continuation"):
+        return [_of_text(run, found[at].tokens[:-1].tolist()) for at in places(found, examples)]
+    return [_of_masked(run, found.plain(at).tolist()) for at in places(found, examples)]
 
 
 def _pair(run: Run, text: str, target: str) -> Question:
@@ -89,9 +104,13 @@ def _pair(run: Run, text: str, target: str) -> Question:
     else:
         strategy = cast(Strategy, run.recipe.decoding)
         answer_ids = list(run.engine.predict([source_ids], strategy)[0][0].tokens)
-    ids = (answer.specials.sos, *answer_ids)
-    _refuse_beyond(len(ids), longest[1], "the target, its opening symbol among them,")
-    closed = (*source_ids, source.specials.eos)
+    _refuse_beyond(1 + len(answer_ids), longest[1], "the target, its opening symbol among them,")
+    return _of_pair(run, source_ids, answer_ids)
+
+
+def _of_pair(run: Run, source_ids: Sequence[int], answer_ids: Sequence[int]) -> Question:
+    source, answer = run.vocabularies.source, run.vocabularies.target
+    ids, closed = (answer.specials.sos, *answer_ids), (*source_ids, source.specials.eos)
 
     def collate(own: Question) -> tuple[Tensor, ...]:
         lengths_B = torch.tensor([len(own.source_ids)], device=run.device)
@@ -111,32 +130,39 @@ def _pair(run: Run, text: str, target: str) -> Question:
 
 
 def _running(run: Run, text: str) -> Question:
-    tokenizer = run.vocabularies.target
-    ids = tuple(replace(run.continuation, context=0).openings([text], keep_end=False)[0])
+    ids = replace(run.continuation, context=0).openings([text], keep_end=False)[0]
     _refuse_beyond(len(ids), run.continuation.context, "the text")
-    expected = (*ids[1:], UNKNOWN)
+    return _of_text(run, ids)
+
+
+def _of_text(run: Run, ids: Sequence[int]) -> Question:
+    tokenizer, specials = run.vocabularies.target, run.vocabularies.target.specials
+    expected, everywhere = (*ids[1:], UNKNOWN), tuple(range(len(ids)))
     tokens = tuple(map(tokenizer.token, ids))
-    places = tuple(range(len(ids)))
-    blank = tokenizer.specials.unk if tokenizer.specials.unk >= 0 else tokenizer.specials.eos
+    blank = specials.unk if specials.unk >= 0 else specials.eos
     return Question(
-        (), ids, expected, places, (), tokens, blank, tokenizer.specials.eos, lambda own: (_row(own.ids, run),)
+        (), tuple(ids), expected, everywhere, (), tokens, blank, specials.eos, lambda own: (_row(own.ids, run),)
     )
 
 
 def _masked(run: Run, text: str) -> Question:
-    tokenizer, specials = run.vocabularies.target, run.vocabularies.target.specials
+    specials = run.vocabularies.target.specials
     inside = run.task.filling(run.model, run.device).reader.encode(text, add_special_tokens=False).ids
-    ids = (specials.sos, *inside, specials.eos)
-    _refuse_beyond(len(ids), getattr(run.model, "context", 0), "the text, the symbols around it among them,")
+    _refuse_beyond(2 + len(inside), getattr(run.model, "context", 0), "the text, the symbols around it among them,")
+    return _of_masked(run, (specials.sos, *inside, specials.eos))
+
+
+def _of_masked(run: Run, ids: Sequence[int]) -> Question:
+    tokenizer, specials = run.vocabularies.target, run.vocabularies.target.specials
     masks = tuple(place for place, id in enumerate(ids) if id == specials.mask)
     expected = tuple(UNKNOWN if id == specials.mask else id for id in ids)
 
     def collate(own: Question) -> tuple[Tensor, ...]:
         return _row(own.ids, run), torch.tensor([len(own.ids)], device=run.device)
 
-    places = masks or tuple(range(1, len(ids) - 1))
+    asked = masks or tuple(range(1, len(ids) - 1))
     tokens = tuple(map(tokenizer.token, ids))
-    return Question((), ids, expected, places, (), tokens, specials.mask, specials.eos, collate)
+    return Question((), tuple(ids), expected, asked, (), tokens, specials.mask, specials.eos, collate)
 
 
 def _row(ids: Sequence[int], run: Run) -> Tensor:

@@ -7,7 +7,8 @@ from typing import Any
 
 from regard.core.errors import OptionError
 from regard.core.taps import matching_attention
-from regard.inspection.importance import EXAMPLES, task_over
+from regard.inspection.importance import EXAMPLES
+from regard.inspection.splits import task_over
 from regard.runs.load import Run
 from regard.tasks.alignment import gold_words, links_by_head, word_weights
 from regard.tasks.metrics.alignment import head_error_rates

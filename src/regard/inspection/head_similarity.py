@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.core.seams import Progress
 from regard.core.taps import record
 from regard.inspection.alignment_figure import three_digits
-from regard.inspection.asking import questions
+from regard.inspection.asking import Question, questions
 from regard.inspection.head_names import HeadAt, Kind, every_head, kind_of
 from regard.runs.load import Run
 
@@ -51,7 +51,7 @@ class HeadSimilarity:
 @torch.inference_mode()
 def head_similarity(
     run: Run,
-    texts: Sequence[str],
+    texts: Sequence[str | Question],
     targets: Sequence[str] = (),
     *,
     pattern: str = "*",

@@ -93,7 +93,7 @@ def _percent(share: float) -> str:
 
 def head_statistics(
     run: Run,
-    texts: Sequence[str],
+    texts: Sequence[str | Question],
     targets: Sequence[str] = (),
     *,
     pattern: str = "*",

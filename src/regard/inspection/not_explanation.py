@@ -95,7 +95,7 @@ class NotExplanation:
 
 def not_explanation(
     run: Run,
-    texts: Sequence[str],
+    texts: Sequence[str | Question],
     targets: Sequence[str] = (),
     *,
     pattern: str = "",
