@@ -180,7 +180,9 @@ def test_weights_that_do_not_matter_are_found_out(world: Run, sentences: list[Pa
     assert second.uniform_moved > 1e-4
     assert all(-1 <= one.correlation <= 1 for one in found.heads)
     assert found.unmoved >= 1
-    assert f"{found.unmoved} of 2 heads may each read uniformly" in found.sentence
+    assert f"and {found.unmoved} of 2 heads may do so without changing a single one" in found.sentence
+    kept = 100 * (1 + second.uniform_kept) / 2
+    assert f"With one head reading uniformly, {kept:.1f} % of the answers stay on average" in found.sentence
     assert found.points
     assert found.answers == sum(len(question(world, *pair).ids) for pair in zip(texts, targets))
     assert told == [1, 2, 3]

@@ -69,8 +69,9 @@ def statistics_figure(table: Sequence[HeadStatistics], what: str = "entropy") ->
         raise OptionError(f"no statistic is called {what!r}; there is: {', '.join(known)}")
     values = {(one.name, one.head): float(getattr(one, what)) for one in table}
     high = 1.0 if what in SHARES else max(values.values(), default=1.0) or 1.0
-    words = " ".join(one.sentence for one in table)
-    return grid_figure(values, f"Heads by {what.replace('_', ' ')}", words, what.replace("_", " "), (0.0, high))
+    words, called = " ".join(one.sentence for one in table), what.replace("_", " ")
+    scale = {"entropy": "entropy (bits)", "distance": "distance (tokens)"}.get(what, called)
+    return grid_figure(values, f"Heads by {called}", words, scale, (0.0, high))
 
 
 def importance_figure(table: Sequence[HeadImportance]) -> Figure:
@@ -165,7 +166,7 @@ def evidence_figure(one: NotExplanation) -> Figure:
         )  # fmt: skip
         right.set_yticks(places, labels=[f"{h.name} {h.head}" for h in one.heads], fontsize=7, **PLAIN)
         right.set_xlabel("share of answers that stay", fontsize=8)
-        right.legend(fontsize=7, loc="lower left")
+        right.legend(fontsize=7, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, frameon=False)
 
     size = 9.0, max(3.2, 1.5 + 0.3 * len(one.heads))
     return Figure("Weights and what they do not explain", one.sentence, one.as_dict(), paint, size)

@@ -66,7 +66,7 @@ class NotExplanation:
 
     @property
     def unmoved(self) -> int:
-        """Heads that may read uniformly and every answer stays the same."""
+        """Heads that may read uniformly and every answer stays the same; the more texts, the fewer."""
         return sum(one.uniform_kept == 1.0 for one in self.heads)
 
     @property
@@ -79,10 +79,12 @@ class NotExplanation:
             if found
             else "no row was long enough to compare weights with effects"
         )
+        kept = mean(one.uniform_kept for one in self.heads)
         return (
-            f"Over {self.answers} answers {told}. {self.unmoved} of {len(self.heads)} heads may each read uniformly "
-            f"without changing a single answer; with all of them uniform at once, {100 * self.all_uniform_kept:.0f} % "
-            "of the answers stay. A weight shows where a head looked, not why the model answered as it did."
+            f"Over {self.answers} answers {told}. With one head reading uniformly, {100 * kept:.1f} % of the answers "
+            f"stay on average, and {self.unmoved} of {len(self.heads)} heads may do so without changing a single one; "
+            f"with all of them uniform at once, {100 * self.all_uniform_kept:.1f} % stay. A weight shows where a head "
+            "looked, not why the model answered as it did."
         )
 
     def as_dict(self) -> dict[str, Any]:
