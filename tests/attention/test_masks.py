@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from torch import Tensor
 
-from regard.attention.masks import CAUSAL, EVERYTHING, Mask, padding
+from regard.attention.masks import CAUSAL, EVERYTHING, Mask, inside_segments, padding
 
 wild = settings(max_examples=60, deadline=None)
 
@@ -138,3 +138,25 @@ def test_two_masks_with_segments_of_their_own_do_not_combine() -> None:
     one, other = (Mask(query_segments_BT=torch.zeros(2, 3), key_segments_BS=torch.zeros(2, 3)) for _ in range(2))
     with pytest.raises(ValueError, match="two masks that both carry segments do not combine"):
         one & other
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        CAUSAL.at(2),
+        Mask(window=3, offset=1),
+        Mask(causal=True, lengths_B=torch.tensor([4, 7])),
+        inside_segments(torch.tensor([[0, 0, 1, 1, 1, 2, 2], [0, 1, 1, 1, 2, 2, 2]])),
+        Mask(dense_BHTS=torch.rand(2, 3, 7, 7, generator=torch.Generator().manual_seed(1)) > 0.4, offset=1),
+        Mask(dense_BHTS=torch.rand(7, 7, generator=torch.Generator().manual_seed(2)) > 0.4),
+        Mask(dense_BHTS=torch.rand(2, 1, 1, 7, generator=torch.Generator().manual_seed(3)) > 0.4),
+    ],
+)
+def test_a_part_has_the_rules_of_the_whole(mask: Mask) -> None:
+    whole = mask.dense(7, 7)
+    assert whole is not None
+    found = mask.part(slice(2, 5), heads=[2, 0]).dense(3, 7)
+    assert found is not None
+    shape = (2, 3, 7, 7)
+    assert torch.equal(found.expand(2, 2, 3, 7), whole.expand(shape)[:, [2, 0], 2:5])
+    assert found.untyped_storage().nbytes() < 2 * 3 * 7 * 7

@@ -5,6 +5,7 @@ True means "may look" everywhere in this codebase (``nn.MultiheadAttention`` mea
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -55,6 +56,18 @@ class Mask:
             key_segments_BS=_rows(self.key_segments_BS, rows_B),
             dense_BHTS=_rows(dense, rows_B) if has_rows else dense,
         )
+
+    def part(self, queries: slice | None = None, heads: Sequence[int] | None = None) -> Mask:
+        """The same rules for queries in a row (from ``start`` to ``stop``), and for some of the heads."""
+        dense, segments_BT, offset = self.dense_BHTS, self.query_segments_BT, self.offset
+        if heads is not None and dense is not None and dense.dim() > 2 and dense.shape[-3] > 1:
+            dense = dense[..., list(heads), :, :]
+        if queries is not None:
+            offset += queries.start
+            segments_BT = None if segments_BT is None else segments_BT[:, queries]
+            if dense is not None and dense.shape[-2] > 1:
+                dense = dense[..., queries, :].clone()  # what is held must not hold the rest
+        return replace(self, query_segments_BT=segments_BT, dense_BHTS=dense, offset=offset)
 
     @property
     def is_everything(self) -> bool:

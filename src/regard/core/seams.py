@@ -22,7 +22,8 @@ class Mechanism(Protocol):
 
     Law: ``forward`` equals ``weights(...) @ v`` wherever ``has_matrix``; a masked key has no influence; a
     query that may look at nothing reads 0; with ``causal`` declared, no key after a query has influence even
-    without a mask; with ``cacheable`` declared, queries may arrive later than their keys (the mask's offset).
+    without a mask; with ``cacheable`` declared, queries may arrive later than their keys (the mask's offset). Heads are
+    independent: asked about some of them, ``weights`` gives theirs.
     """
 
     causal: bool

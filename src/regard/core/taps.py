@@ -17,25 +17,36 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.core.errors import OptionError
+from regard.core.errors import NoMatrix, OptionError
+
+Call = tuple[Tensor, Tensor, Any, Tensor | None]
+"""Queries, keys, mask and bias, as one mechanism was asked once."""
 
 
 @dataclass
 class Attention:
-    """What one mechanism was asked during the recording, call by call."""
+    """What one mechanism was asked during the recording, call by call; of ``heads`` and ``rows`` if they are given.
+
+    Rows are the queries in the order in which they came, counted from 0 over all calls: the T axis of the weights.
+    """
 
     name: str
     mechanism: Any
     heads: Sequence[int] | None = None
-    calls: list[tuple[Tensor, Tensor, Any, Tensor | None]] = field(default_factory=list)
+    rows: Sequence[int] | None = None
+    calls: list[Call] = field(default_factory=list)
+    asked: int = 0  # queries so far, kept or not
+    _cuts: list[list[int] | None] = field(default_factory=list)  # rows to take of each call's weights; None: all
 
     @property
     def weights(self) -> Tensor:
         """weights_BHTS over all calls of one batch; a decoder that asks once a step has its steps along T."""
-        if not self.calls:
-            raise OptionError(f"{self.name} was not called while it was recorded; run the model inside the block")
+        self._refuse_what_is_missing()
         with torch.no_grad():
-            found = [self._select(self.mechanism.weights(q, k, mask, bias)) for q, k, mask, bias in self.calls]
+            found = [
+                weights_BHTS if cut is None else weights_BHTS[:, :, cut]
+                for weights_BHTS, cut in zip((self.mechanism.weights(*call) for call in self.calls), self._cuts)
+            ]
         if len({weights_BHTS.shape[0] for weights_BHTS in found}) > 1:
             raise OptionError(
                 f"{self.name} was asked about batches of different sizes, whose weights do not form one tensor; "
@@ -45,8 +56,72 @@ class Attention:
         # Over its own past a decoder sees more keys with every step; what did not exist yet had no weight.
         return torch.cat([functional.pad(weights, (0, keys - weights.shape[-1])) for weights in found], dim=-2)
 
-    def _select(self, weights_BHTS: Tensor) -> Tensor:
-        return weights_BHTS if self.heads is None else weights_BHTS[:, list(self.heads)]
+    def _refuse_what_is_missing(self) -> None:
+        if not self.mechanism.has_matrix:
+            raise NoMatrix(
+                f"{self.name}: {type(self.mechanism).__name__} never forms attention weights, so there are none to "
+                "show; read what it answers with regard.core.taps.answers, or choose other names"
+            )
+        if not self.asked:
+            raise OptionError(f"{self.name} was not called while it was recorded; run the model inside the block")
+        late = [str(row) for row in self.rows or () if row >= self.asked]
+        if late:
+            raise OptionError(
+                f"{self.name} was asked {self.asked} times, from row 0 to row {self.asked - 1}; "
+                f"there is no row {', '.join(late)}"
+            )
+
+    def keep(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Any, bias: Tensor | None = None) -> None:
+        """Keeps of a call what was asked for, in memory of its own, so that the rest can be freed."""
+        first, self.asked = self.asked, self.asked + q_BHTK.shape[-2]
+        if not self.mechanism.has_matrix:
+            return
+        rows = None if self.rows is None else [row - first for row in self.rows if first <= row < self.asked]
+        if rows == []:
+            return
+        q_BHTK, k_BHSK, bias = q_BHTK.detach(), k_BHSK.detach(), None if bias is None else bias.detach()
+        if self.heads is not None:
+            self._refuse_heads_beyond(q_BHTK.shape[1])
+            mask = mask.part(heads=self.heads)
+            q_BHTK, k_BHSK, bias = (_chosen(one, self.heads) for one in (q_BHTK, k_BHSK, bias))  # type: ignore[assignment]
+        if rows is None:
+            self._append((q_BHTK, k_BHSK, mask, bias))
+            return
+        k_BHSK = k_BHSK.clone() if self.heads is None else k_BHSK
+        if not self.mechanism.cacheable:  # it cannot be asked about later queries alone
+            self._append((q_BHTK.clone(), k_BHSK, mask, bias), rows)
+            return
+        for start, stop in _stretches(rows):
+            part = slice(start, stop)
+            beside = bias[..., part, :].clone() if bias is not None and bias.shape[-2] > 1 else bias
+            self._append((q_BHTK[:, :, part].clone(), k_BHSK, mask.part(part), beside))
+
+    def _append(self, call: Call, cut: list[int] | None = None) -> None:
+        self.calls.append(call)
+        self._cuts.append(cut)
+
+    def _refuse_heads_beyond(self, number: int) -> None:
+        beyond = [str(head) for head in self.heads or () if not 0 <= head < number]
+        if beyond:
+            raise OptionError(f"{self.name} has {number} heads, counted from 0; there is no head {', '.join(beyond)}")
+
+
+def _chosen(tensor: Tensor | None, heads: Sequence[int]) -> Tensor | None:
+    """A copy with the given heads along the third axis from the end; what all heads share stays as it is."""
+    if tensor is None or tensor.dim() < 3 or tensor.shape[-3] == 1:
+        return tensor
+    return tensor.index_select(-3, torch.tensor(list(heads), device=tensor.device))
+
+
+def _stretches(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Rows in order become stretches without gaps, each from its first to one past its last."""
+    start = previous = rows[0]
+    for row in rows[1:]:
+        if row > previous + 1:
+            yield start, previous + 1
+            start = row
+        previous = row
+    yield start, previous + 1
 
 
 class Recording(Mapping[str, Attention]):
@@ -66,20 +141,22 @@ class Recording(Mapping[str, Attention]):
 
 
 @contextmanager
-def record(model: nn.Module, pattern: str, heads: Sequence[int] | None = None) -> Iterator[Recording]:
-    """Records the attention below every module whose name matches, as in ``record(model, "decoder.*.cross")``."""
+def record(
+    model: nn.Module, pattern: str, heads: Sequence[int] | None = None, rows: Sequence[int] | None = None
+) -> Iterator[Recording]:
+    """Records the attention below every module whose name matches, as in ``record(model, "decoder.*.cross")``.
+
+    With ``heads`` and ``rows`` (queries, counted from 0; in ascending order) nothing else is kept in memory.
+    """
+    if rows is not None:
+        if min(rows, default=-1) < 0:
+            raise OptionError(f"rows are counted from 0, and at least one is needed; found {list(rows)}")
+        rows = sorted(set(rows))
     recording, handles = Recording(), []
-    mechanisms = attention_points(model)
-    for name, mechanism in mechanisms.items():
-        if not fnmatchcase(name, pattern):
-            continue
-        tapped = Attention(name, mechanism, heads)
+    for name, mechanism in matching_attention(model, pattern).items():
+        tapped = Attention(name, mechanism, heads, rows)
         recording._found[name] = tapped
         handles.append(mechanism.register_forward_pre_hook(_recorder(tapped), with_kwargs=True))
-    if not recording:
-        raise OptionError(
-            f"no attention in this model is called {pattern!r}; there is: {', '.join(mechanisms) or 'none at all'}"
-        )
     try:
         yield recording
     finally:
@@ -89,12 +166,15 @@ def record(model: nn.Module, pattern: str, heads: Sequence[int] | None = None) -
 
 def _recorder(tapped: Attention) -> Callable[..., None]:
     def hook(module: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
-        asked = dict(zip(("q", "k", "v", "mask", "bias"), inputs)) | named
-        bias = asked.get("bias")
-        recorded = None if bias is None else bias.detach()
-        tapped.calls.append((asked["q"].detach(), asked["k"].detach(), asked["mask"], recorded))
+        asked = arguments(inputs, named)
+        tapped.keep(asked["q"], asked["k"], asked["mask"], asked.get("bias"))
 
     return hook
+
+
+def arguments(inputs: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
+    """What a mechanism was called with, by name."""
+    return {**dict(zip(("q", "k", "v", "mask", "bias"), inputs)), **named}
 
 
 def attention_points(model: nn.Module) -> dict[str, nn.Module]:
@@ -104,6 +184,26 @@ def attention_points(model: nn.Module) -> dict[str, nn.Module]:
         for name, module in model.named_modules()
         if hasattr(module, "has_matrix") and callable(getattr(module, "weights", None))
     }
+
+
+def matching_attention(model: nn.Module, pattern: str) -> dict[str, nn.Module]:
+    """The mechanisms whose names match; where none does, what there is."""
+    points = attention_points(model)
+    found = {name: mechanism for name, mechanism in points.items() if fnmatchcase(name, pattern)}
+    if not found:
+        raise OptionError(
+            f"no attention in this model is called {pattern!r}; there is: {', '.join(points) or 'none at all'}"
+        )
+    return found
+
+
+def matching_modules(model: nn.Module, pattern: str) -> dict[str, nn.Module]:
+    """The modules whose names match; where none does, what there is."""
+    every = {name: module for name, module in model.named_modules() if name}
+    found = {name: module for name, module in every.items() if fnmatchcase(name, pattern)}
+    if not found:
+        raise OptionError(f"no module of this model is called {pattern!r}; there is: {', '.join(every)}")
+    return found
 
 
 @contextmanager
@@ -117,24 +217,41 @@ def outputs(model: nn.Module, *names: str) -> Iterator[dict[str, Any]]:
             f"{', '.join(filter(None, modules))}"
         )
     seen: dict[str, Any] = {}
-    handles = [modules[name].register_forward_hook(_changer(name, seen.__setitem__)) for name in names]
-    try:
+    with _changed({name: modules[name] for name in names}, seen.__setitem__):
         yield seen
-    finally:
-        for handle in handles:
-            handle.remove()
+
+
+@contextmanager
+def passing(model: nn.Module, *patterns: str) -> Iterator[dict[str, list[Any]]]:
+    """Keeps everything that matching modules give, call by call."""
+    modules = {name: one for pattern in patterns for name, one in matching_modules(model, pattern).items()}
+    seen: dict[str, list[Any]] = {name: [] for name in modules}
+    with _changed(modules, lambda name, output: seen[name].append(output)):
+        yield seen
+
+
+@contextmanager
+def answers(model: nn.Module, pattern: str) -> Iterator[dict[str, list[Tensor]]]:
+    """Keeps what matching attention answers, out_BHTV by head, call by call; also where there is no matrix."""
+    mechanisms = matching_attention(model, pattern)
+    seen: dict[str, list[Tensor]] = {name: [] for name in mechanisms}
+    with _changed(mechanisms, lambda name, output: seen[name].append(output.detach())):
+        yield seen
 
 
 @contextmanager
 def replace(model: nn.Module, pattern: str, change: Callable[[str, Any], Any]) -> Iterator[list[str]]:
     """Passes the output of every matching module through ``change(name, output)`` while the block lasts."""
-    names = [name for name, _ in model.named_modules() if fnmatchcase(name, pattern)]
-    if not names:
-        every = ", ".join(name for name, _ in model.named_modules() if name)
-        raise OptionError(f"no module of this model is called {pattern!r}; there is: {every}")
-    handles = [model.get_submodule(name).register_forward_hook(_changer(name, change)) for name in names]
+    modules = matching_modules(model, pattern)
+    with _changed(modules, change):
+        yield list(modules)
+
+
+@contextmanager
+def _changed(modules: Mapping[str, nn.Module], change: Callable[[str, Any], Any]) -> Iterator[None]:
+    handles = [module.register_forward_hook(_changer(name, change)) for name, module in modules.items()]
     try:
-        yield names
+        yield
     finally:
         for handle in handles:
             handle.remove()

@@ -154,9 +154,10 @@ class MaskedHead(nn.Module):
 class Bert(nn.Module):
     """Tokens become states that know both sides; ``head`` turns them into logits for what stands at each position.
 
-    ``pooler`` makes one vector of a text's states. The taps ``layers.0``, ``layers.1``, … show every layer's states.
+    ``pooler`` makes one vector of a text's states.
     """
 
+    depth_path = "layers.*"  # the taps that show the states on their way to an answer
     sight = "both"
     reading = ("embedding", "segments", "position", "norm", "dropout", "layers", "pooler")
 
@@ -202,6 +203,10 @@ class Bert(nn.Module):
         for layer in self.layers:
             x_BSD = run_layer(layer, self.recompute, x_BSD, mask, self.position)
         return x_BSD
+
+    def answer_at(self, states_BSD: Tensor) -> Tensor:
+        """logits_BSW, were these states of a layer the last ones."""
+        return self.head(states_BSD)
 
 
 def start(module: nn.Module) -> None:

@@ -93,6 +93,7 @@ class Convolution(nn.Module):
 
     source_attention = "decoder.*.cross"  # the taps that show what is read of the source
     state_path = "decoder.0"  # the tap along which the past travels
+    depth_path = "decoder.*"  # the taps that show the states on their way to an answer
     sight = "both"
     reading = ("source_embedding", "widen_source", "position", "encoder", "dropout")
 
@@ -154,6 +155,10 @@ class Convolution(nn.Module):
             x_RTD, state.pasts[number] = layer(x_RTD, state.memories[number], state.pasts[number])
         state.position += tokens_RT.shape[1]
         return self.narrow(self.norm(x_RTD))
+
+    def answer_at(self, states_BTD: Tensor) -> Tensor:
+        """logits_BTW, were these states of a decoder layer the last ones."""
+        return self.head(self.narrow(self.norm(states_BTD)))
 
 
 @dataclass(slots=True)

@@ -71,6 +71,7 @@ class Llama(nn.Module):
     """Tokens so far become states, ``head`` turns states into logits for what follows each of them."""
 
     state_path = "stack.layers.0"  # the tap along which the past travels
+    depth_path = "stack.layers.*"  # the taps that show the states on their way to an answer
     sight = "before"
     reading = ("embedding", "stack")
 
@@ -96,6 +97,10 @@ class Llama(nn.Module):
         """states_BTD for all positions at once; with segments, nobody looks beyond their own."""
         mask = CAUSAL if segments_BT is None else CAUSAL & inside_segments(segments_BT)
         return self.stack(self.embedding(tokens_BT), mask)
+
+    def answer_at(self, states_BTD: Tensor) -> Tensor:
+        """logits_BTW, were these states of a layer the last ones."""
+        return self.head(self.stack.norm(states_BTD))
 
     @property
     def capacity(self) -> int:

@@ -44,6 +44,7 @@ class Recurrent(nn.Module):
     """h_t = f(h_{t−1}, x_t); what follows x_t is read off h_t alone."""
 
     state_path = "stack.cells.0"  # the tap along which the past travels
+    depth_path = "stack.cells.*"  # the taps that show the states on their way to an answer
     context = 0  # it reads as many tokens as one likes
     sight = "before"
     capacity = 0
@@ -87,6 +88,10 @@ class Recurrent(nn.Module):
         """states_RTD for texts that go on from a state, which goes along."""
         h_RTD, state.states = self.stack(self.dropout(self.target_embedding(tokens_RT)), state.states)
         return self.readout(h_RTD)
+
+    def answer_at(self, states_BTD: Tensor) -> Tensor:
+        """logits_BTW, were these states of a layer the last ones."""
+        return self.head(self.readout(states_BTD))
 
 
 @dataclass(slots=True)

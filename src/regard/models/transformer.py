@@ -141,6 +141,7 @@ class Transformer(nn.Module):
 
     source_attention = "decoder.*.cross"  # the taps that show what is read of the source
     state_path = "decoder.layers.0"  # the tap along which the past travels
+    depth_path = "decoder.layers.*"  # the taps that show the states on their way to an answer
     sight = "both"
     reading = ("source_embedding", "encoder")
 
@@ -184,6 +185,10 @@ class Transformer(nn.Module):
         states = self.encoder(self.source_embedding(source_BS), mask)
         read = states if self.config.cross == "own" else states[-1:] * self.config.decoder_layers
         return [layer.cross.memory(x, mask) for layer, x in zip(self.decoder.layers, read, strict=True)]  # type: ignore[union-attr, operator]
+
+    def answer_at(self, states_BTD: Tensor) -> Tensor:
+        """logits_BTW, were these states of a decoder layer the last ones."""
+        return self.head(self.decoder.norm(states_BTD))
 
     def start(self, source: tuple[Tensor, Tensor]) -> TransformerState:
         source_BS, source_lengths_B = source

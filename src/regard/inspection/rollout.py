@@ -1,0 +1,76 @@
+"""Attention rollout: of which input tokens a state is made after several layers (Abnar & Zuidema 2020).
+
+Each layer mixes what its heads read on average with what the residual path carries on, half and half; the mixtures are
+multiplied from the first layer to the last. It knows nothing of values, norms and feed-forward networks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.core.errors import OptionError
+from regard.core.taps import attention_points, record
+from regard.inspection.alignment_figure import three_digits
+from regard.inspection.asking import axes, question
+from regard.inspection.head_names import Kind, kind_of, refuse_without_attention
+from regard.runs.load import Run
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """weights_LTS: after each layer, how much of each position comes from each input token."""
+
+    kind: Kind
+    names: tuple[str, ...]
+    tokens: tuple[str, ...]
+    weights_LTS: tuple[tuple[tuple[float, ...], ...], ...]
+
+    def sentence(self, position: int) -> str:
+        row = self.weights_LTS[-1][position]
+        best = max(range(len(row)), key=row.__getitem__)
+        return (
+            f"After {len(self.names)} layers {self.tokens[position]!r} at place {position} is made most of "
+            f"{self.tokens[best]!r} at place {best} ({three_digits(row[best])}), and to {three_digits(row[position])} "
+            "of itself."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "sentences": [self.sentence(position) for position in range(len(self.tokens))]}
+
+
+@torch.inference_mode()
+def rollout(run: Run, text: str, target: str = "", *, kind: Kind | None = None) -> Rollout:
+    """Over the layers in which a text reads itself: of a translator the encoder's, or with ``kind`` the decoder's."""
+    model: Any = run.model.eval()
+    refuse_without_attention(model)
+    stacks: dict[Kind, list[str]] = {}
+    for name in attention_points(model):
+        stacks.setdefault(kind_of(model, name), []).append(name)
+    stacks.pop("cross", None)
+    chosen = kind or next(iter(stacks), None)
+    if chosen is None or chosen not in stacks:
+        raise OptionError(
+            f"{type(model).__name__} has no layers in which a text reads itself"
+            + (f" as {kind!r}; there is: {', '.join(stacks) or 'none at all'}" if kind else "; see reading.read")
+        )
+    asked = question(run, text, target)
+    with record(model, "*") as seen:
+        model(*asked.inputs())
+    weights = [seen[name].weights[0].mean(0).double().cpu() for name in stacks[chosen]]
+    rolled = tuple(tuple(map(tuple, after_TS.tolist())) for after_TS in rolled_out(weights))
+    return Rollout(chosen, tuple(stacks[chosen]), axes(asked, chosen)[0], rolled)
+
+
+def rolled_out(weights: list[Tensor]) -> list[Tensor]:
+    """The product of all layers so far, after each layer; of heads' means weights_TS."""
+    through_TS = torch.eye(len(weights[0]), dtype=weights[0].dtype)
+    found = []
+    for weights_TS in weights:
+        mixed_TS = (weights_TS + torch.eye(len(weights_TS), dtype=weights_TS.dtype)) / 2
+        through_TS = mixed_TS / mixed_TS.sum(-1, keepdim=True) @ through_TS
+        found.append(through_TS)
+    return found

@@ -1,0 +1,151 @@
+"""How loud things are on the way: the residual stream after each layer, what each head writes into it, what fires.
+
+A head's share of an attention's output is its answer times its slice of the output matrix; the shares of all heads and
+the bias add up to the output (Elhage et al. 2021).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.core.taps import answers, attention_points, passing
+from regard.inspection.alignment_figure import three_digits
+from regard.inspection.asking import axes, question
+from regard.inspection.depths import joined, levels
+from regard.inspection.head_names import head_count, kind_of
+from regard.layers.blocks import DecoderLayer, EncoderLayer
+from regard.layers.feed_forward import FeedForward, GatedFeedForward
+from regard.runs.load import Run
+
+
+@dataclass(frozen=True)
+class StreamNorms:
+    """‖x‖₂ after one layer, by position."""
+
+    name: str
+    tokens: tuple[str, ...]
+    norms: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return sum(self.norms) / len(self.norms)
+
+
+@dataclass(frozen=True)
+class HeadWrites:
+    """‖what one head writes‖₂ by position."""
+
+    name: str
+    head: int
+    tokens: tuple[str, ...]
+    norms: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return sum(self.norms) / len(self.norms)
+
+    @property
+    def sentence(self) -> str:
+        loudest = max(range(len(self.norms)), key=self.norms.__getitem__)
+        return (
+            f"Head {self.head} of {self.name} writes vectors of length {three_digits(self.mean)} on average, "
+            f"the longest, {three_digits(self.norms[loudest])}, at {self.tokens[loudest]!r}."
+        )
+
+
+@dataclass(frozen=True)
+class Firing:
+    """A feed-forward network's inner activations: the share that is above 0, the strongest unit at each position."""
+
+    name: str
+    tokens: tuple[str, ...]
+    active: tuple[float, ...]
+    strongest: tuple[int, ...]
+    strength: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One text on its way through a model."""
+
+    layers: tuple[StreamNorms, ...]
+    heads: tuple[HeadWrites, ...]
+    feed_forward: tuple[Firing, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@torch.inference_mode()
+def stream(run: Run, text: str, target: str = "") -> Stream:
+    """Norms and activations at every position; of what a model does not have, nothing."""
+    model: Any = run.model.eval()
+    asked = question(run, text, target)
+    on_the_way = levels(model) if hasattr(model, "depth_path") else []
+    layers = [
+        name
+        for name, module in model.named_modules()
+        if isinstance(module, EncoderLayer | DecoderLayer) or name in on_the_way
+    ]
+    networks = {
+        name: module for name, module in model.named_modules() if isinstance(module, FeedForward | GatedFeedForward)
+    }
+    fired: dict[str, list[Tensor]] = {name: [] for name in networks}
+    handles = [
+        module.get_submodule("outer").register_forward_pre_hook(
+            lambda module, inputs, name=name: fired[name].append(inputs[0])
+        )
+        for name, module in networks.items()
+    ]
+    try:
+        with passing(model, *layers) as seen:
+            written = head_writes(model, asked.inputs())
+    finally:
+        for handle in handles:
+            handle.remove()
+
+    def tokens(name: str) -> tuple[str, ...]:
+        return axes(asked, kind_of(model, name))[0]
+
+    return Stream(
+        tuple(StreamNorms(name, tokens(name), _norms(joined(seen[name])[0])) for name in layers),
+        tuple(
+            HeadWrites(name, head, tokens(name), _norms(write_TD))
+            for name, write_BHTD in written.items()
+            for head, write_TD in enumerate(write_BHTD[0])
+        ),
+        tuple(_firing(name, tokens(name), joined(fired[name])[0]) for name in networks),
+    )
+
+
+@torch.inference_mode()
+def head_writes(model: nn.Module, inputs: tuple[Tensor, ...]) -> dict[str, Tensor]:
+    """write_BHTD of every head of every attention; a recurrent decoder's one head writes what it has read."""
+    if not attention_points(model):
+        model.eval()(*inputs)
+        return {}
+    with answers(model, "*") as seen:
+        model.eval()(*inputs)
+    found = {}
+    for name, calls in seen.items():
+        out_BHTV = torch.cat(calls, dim=-2)
+        output = getattr(model.get_submodule(name), "output", None)
+        if isinstance(output, nn.Linear):
+            w_DHV = output.weight.unflatten(1, (head_count(model, name), -1))
+            out_BHTV = torch.einsum("bhtv,dhv->bhtd", out_BHTV, w_DHV)
+        found[name] = out_BHTV
+    return found
+
+
+def _norms(x_TD: Tensor) -> tuple[float, ...]:
+    return tuple(x_TD.float().norm(dim=-1).tolist())
+
+
+def _firing(name: str, tokens: tuple[str, ...], inner_TF: Tensor) -> Firing:
+    strength = inner_TF.float().abs().max(-1)
+    active = (inner_TF > 0).float().mean(-1).tolist()
+    return Firing(name, tokens, tuple(active), tuple(strength.indices.tolist()), tuple(strength.values.tolist()))
