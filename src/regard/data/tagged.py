@@ -131,7 +131,7 @@ def read_columns(path: Path, split: str, ledger: Ledger, word: int = 1, tag: int
     lines, comments = without_comments(path)
     refuse_missing(path, lines, word, tag)
     if comments:
-        ledger.notes.append(f"{split}, {path}: {comments:,} comments and document marks are no sentences")
+        ledger.notes.append(f"{split}, {path}: lines that are comments or marks of documents: {comments:,}")
     found = []
     for rows in sentences(lines):
         words, tags = ([row.cells[column - 1] for row in rows] for column in (word, tag))
@@ -177,8 +177,8 @@ def refuse_missing(path: Path, lines: Sequence[Cells], word: int, tag: int) -> N
     if wrong:
         needed = f"{usual} columns as in most lines" if LAST in (word, tag) else f"at least {max(word, tag)} columns"
         raise DataError(
-            f"{path}: every line needs {needed}, a word and its tag among them, but {some(wrong)}. Mend these lines, or "
-            "name the columns with data.word and data.tag"
+            f"{path}: every line needs {needed}, a word and its tag among them, but {some(wrong)}. Mend these lines, "
+            "or name the columns with data.word and data.tag"
         )
 
 
