@@ -355,6 +355,7 @@ SMALL |= {
     "python-code": (*TINY_WRITER, "tokenizer.vocabulary=300", 'data.packages=["json"]'),
 }
 SMALL["bert-small-world"] = ("data.train=200", "data.validation=10", "data.test=5", "model.width=16")
+SMALL["tags"] = (*SMALL["bert-small-world"], "data.compositional=5")
 TOY = ("data.train=60", "data.validation=10", "data.test=5")
 
 

@@ -22,10 +22,11 @@ Examples:
 """
 
 OF_TEXT = ("loss", "perplexity", "bits_per_character", "masked_perplexity", "pseudo_perplexity")
-ACCURACIES = ("token_accuracy", "masked_accuracy")
+ACCURACIES = ("token_accuracy", "masked_accuracy", "macro_f1")
 SHOWN = (
     "masked_accuracy", "bleu", "chrf", "exact_match", "token_accuracy", "word_error_rate",
-    "character_error_rate", "alignment_error_rate",
+    "character_error_rate", "alignment_error_rate", "accuracy", "macro_f1", "entity_f1", "entity_precision",
+    "entity_recall",
 )  # fmt: skip
 
 

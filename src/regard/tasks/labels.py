@@ -26,5 +26,6 @@ def refuse_unseen(stated: Iterable[tuple[str, Example]], known: Collection[str])
             found.setdefault(label, example)
     if found:
         problems = [f"{label!r} ({one.origin}, line {one.line})" for label, one in found.items()]
-        title = f"labels that no training example has (known: {', '.join(known)}); mend or remove them, or name all in task.labels"
+        remedy = "mend or remove them, or name all in task.labels"
+        title = f"labels that no training example has (known: {', '.join(known)}); {remedy}"
         raise DataError(enumerate_problems(title, problems[:LISTED]))

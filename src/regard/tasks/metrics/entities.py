@@ -1,4 +1,4 @@
-"""Entities: BIO tags become spans, and found spans are held against those that are there, as conlleval counts them."""
+"""How well words are tagged: by word, and for BIO tags by entity, the spans counted as conlleval counts them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from regard.data.tagged import Tagged
+from regard.tasks.metrics.classes import class_scores
+
 OUTSIDE = "O"
 BEGIN, INSIDE = "B-", "I-"
 RESAMPLES = 1000
+ERRORS_LISTED = 50
 
 
 class Span(NamedTuple):
@@ -85,3 +89,38 @@ def f1_interval(counts_N3: np.ndarray, seed: int = 1) -> tuple[float, float]:
     drawn = [rates(counts_N3[generator.integers(size, size=size)].sum(axis=0))[2] for _ in range(RESAMPLES)]
     low, high = np.quantile(drawn, (0.025, 0.975))
     return float(low), float(high)
+
+
+def tag_scores(
+    examples: Sequence[Tagged], probabilities: Sequence[np.ndarray], labels: Sequence[str], *, bio: bool
+) -> dict[str, Any]:
+    """All figures of tagged sentences, given probabilities_NC of the words of each."""
+    places = {label: place for place, label in enumerate(labels)}
+    gold_N = np.array([places[tag] for one in examples for tag in one.tags])
+    predicted = [[labels[place] for place in own_NC.argmax(axis=1)] for own_NC in probabilities]
+    scores = class_scores(np.concatenate(probabilities), gold_N, labels)
+    scores |= {"words": scores.pop("examples"), "sentences": len(examples)}
+    if bio:
+        scores |= entity_scores([one.tags for one in examples], predicted)
+    return {**scores, "errors": mistakes(examples, probabilities, predicted)}
+
+
+def mistakes(
+    examples: Sequence[Tagged], probabilities: Sequence[np.ndarray], predicted: Sequence[Sequence[str]]
+) -> list[dict[str, Any]]:
+    """Words with a wrong tag, each with its sentence, the surest first."""
+    found: list[dict[str, Any]] = [
+        {
+            "word": one.words[place],
+            "tag": one.tags[place],
+            "predicted": said[place],
+            "probability": float(own_NC[place].max()),
+            "text": one.source,
+            "line": one.line,
+            "file": one.origin,
+        }
+        for one, own_NC, said in zip(examples, probabilities, predicted, strict=True)
+        for place in range(len(one.words))
+        if said[place] != one.tags[place]
+    ]
+    return sorted(found, key=lambda error: -error["probability"])[:ERRORS_LISTED]
