@@ -356,6 +356,7 @@ SMALL |= {
 }
 SMALL["parse-small-world"] = SMALL["small-world"]
 SMALL["bert-small-world"] = ("data.train=200", "data.validation=10", "data.test=5", "model.width=16")
+SMALL["tags"] = (*SMALL["bert-small-world"], "data.compositional=5")
 TOY = ("data.train=60", "data.validation=10", "data.test=5")
 
 

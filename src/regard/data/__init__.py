@@ -19,6 +19,8 @@ DATA = Choices(
         "world-english": "regard.data.texts:WorldEnglish",
         "labelled": "regard.data.labelled:LabelledFiles",
         "world-moods": "regard.data.labelled:WorldMoods",
+        "tagged": "regard.data.tagged:TaggedFiles",
+        "world-tags": "regard.data.tagged:WorldTags",
         "movie-reviews": "regard.data.labelled:MovieReviews",
     },
 )

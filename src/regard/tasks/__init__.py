@@ -10,6 +10,7 @@ TASKS = Choices(
         "parsing": "regard.tasks.parsing:ParsingConfig",
         "language-model": "regard.tasks.language_modelling:LanguageModelConfig",
         "classification": "regard.tasks.classification:ClassificationConfig",
+        "tagging": "regard.tasks.tagging:TaggingConfig",
         "masked-language-model": "regard.tasks.masked_language_modelling:MaskedLanguageModelConfig",
     },
 )

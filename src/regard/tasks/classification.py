@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.core.config import Part
-from regard.core.errors import DataError, OptionError, enumerate_problems
+from regard.core.errors import DataError, OptionError
 from regard.core.seams import Answer, Progress, Sums
 from regard.core.symbols import Sizes
 from regard.data.batching import in_length_order
@@ -24,7 +24,17 @@ from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Strategy
 from regard.layers.headed import Pool, Pooling, TextHead
-from regard.tasks.enclosing import READ_AT_ONCE, Enclosed, Keep, TextBatch, Window, side_by_side
+from regard.tasks.enclosing import (
+    READ_AT_ONCE,
+    Enclosed,
+    Keep,
+    TextBatch,
+    Window,
+    logits_of,
+    refuse_short,
+    side_by_side,
+)
+from regard.tasks.labels import refuse_few, refuse_unseen
 from regard.tasks.metrics.classes import class_scores
 
 ERRORS_LISTED = 50
@@ -91,13 +101,13 @@ class Classification:
         self.corpus = corpus
         self.vocabularies = vocabularies
         self.places = {label: place for place, label in enumerate(config.labels)}
-        refuse_unseen(corpus, self.places)
+        refuse_unseen(((one.label, one) for own in corpus.splits.values() for one in own), self.places)
         self._encoded = {split: self.encode(own, split) for split, own in corpus.splits.items()}
         self._weights_C = self._class_weights() if config.balance == "classes" and "train" in corpus.splits else None
 
     @property
     def tokenizer(self) -> Tokenizer:
-        return self.vocabularies.target
+        return self.vocabularies.source
 
     @property
     def window(self) -> Window:
@@ -109,11 +119,7 @@ class Classification:
     def head(self, body: Any) -> nn.Module:
         """W pool(states) + b."""
         refuse_short(body, self.config.longest)
-        if len(self.config.labels) < 2:
-            raise DataError(
-                f"there is nothing to tell apart: the labels are {', '.join(self.config.labels) or 'none at all'}; "
-                "at least two are needed"
-            )
+        refuse_few(self.config.labels)
         return TextHead(Pool(self.config.pooling, body), body.state_width, len(self.config.labels), self.config.dropout)
 
     # -- examples and batches -------------------------------------------------------------------------------
@@ -238,7 +244,7 @@ class Classification:
             for pair in pairs
             for text in [split_texts(pair.source)]
         ]
-        refuse_unseen(ExampleCorpus({"given": tuple(given)}, self.corpus.ledger), self.places)
+        refuse_unseen(((one.label, one) for one in given), self.places)
         return self.judge(model, given, self.encode(given), device, progress)
 
     def judge(
@@ -261,10 +267,6 @@ class Classification:
             }
         cut = sum(one.text.cut > 0 for one in encoded)
         return {**scores, "texts_cut": cut, "errors": mistakes(examples, probabilities_NC, gold_N, labels)}
-
-
-def logits_of(model: nn.Module, text: TextBatch) -> Tensor:
-    return model(text.tokens_BS, text.lengths_B, text.segments_BS).float()
 
 
 def enclose_all(tokenizer: Tokenizer, window: Window, rows: Sequence[tuple[str, ...]]) -> list[Enclosed]:
@@ -298,24 +300,3 @@ def mistakes(
         }
         for place in wrong_N[np.argsort(-sure_N[wrong_N], kind="stable")][:ERRORS_LISTED]
     ]
-
-
-def refuse_unseen(corpus: ExampleCorpus[Labelled], known: Any) -> None:
-    """Labels that nothing was learned about are named, all of them, with where they stand."""
-    found: dict[str, Labelled] = {}
-    for own in corpus.splits.values():
-        for one in own:
-            if one.label not in known:
-                found.setdefault(one.label, one)
-    if found:
-        problems = [f"{label!r} ({one.origin}, line {one.line})" for label, one in found.items()]
-        title = f"labels that no training example has (known: {', '.join(known)}); mend or remove them"
-        raise DataError(enumerate_problems(title, problems[:20]))
-
-
-def refuse_short(body: Any, longest: int) -> None:
-    """A window wider than what the body reads is refused before training."""
-    if body.capacity and longest > body.capacity:
-        raise OptionError(
-            f"the body reads {body.capacity} tokens, but task.longest is {longest}; set task.longest={body.capacity}"
-        )

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.core.errors import OptionError
 from regard.core.symbols import Specials
@@ -49,14 +49,26 @@ class Window:
     longest: int
     keep: Keep = "start"
 
+    @property
+    def opening(self) -> list[int]:
+        return [self.specials.sos] if self.specials.sos >= 0 else []
+
+    @property
+    def closing(self) -> list[int]:
+        return [self.specials.eos] if self.specials.eos >= 0 else []
+
+    def room(self, texts: int = 1) -> int:
+        """Tokens that one text, or two together, may have."""
+        room = self.longest - len(self.opening) - texts * len(self.closing)
+        if room < texts:
+            raise OptionError(f"task.longest = {self.longest} leaves no room for a text; raise it")
+        return room
+
     def enclose(self, first: Sequence[int], second: Sequence[int] | None = None) -> Enclosed:
         """[open] first [close], and where there is one: second [close]. The longer of two is cut first."""
-        opening = [self.specials.sos] if self.specials.sos >= 0 else []
-        closing = [self.specials.eos] if self.specials.eos >= 0 else []
+        opening, closing = self.opening, self.closing
         texts = [first] if second is None else [first, second]
-        room = self.longest - len(opening) - len(texts) * len(closing)
-        if room < len(texts):
-            raise OptionError(f"task.longest = {self.longest} leaves no room for a text; raise it")
+        room = self.room(len(texts))
         if second is None:
             kept = [self.shorten(first, room)]
         else:
@@ -89,6 +101,18 @@ def side_by_side(texts: Sequence[Enclosed], fill: int, device: torch.device) -> 
         second_BS = (places_S >= starts_B1) & (places_S < lengths_B[:, None])
         segments_BS = torch.from_numpy(second_BS.astype(np.int64)).to(device)
     return TextBatch(torch.from_numpy(tokens_BS).to(device), torch.from_numpy(lengths_B).to(device), segments_BS)
+
+
+def logits_of(model: nn.Module, text: TextBatch) -> Tensor:
+    return model(text.tokens_BS, text.lengths_B, text.segments_BS).float()
+
+
+def refuse_short(body: Any, longest: int) -> None:
+    """A window wider than what the body reads is refused before training."""
+    if body.capacity and longest > body.capacity:
+        raise OptionError(
+            f"the body reads {body.capacity} tokens, but task.longest is {longest}; set task.longest={body.capacity}"
+        )
 
 
 @torch.inference_mode()

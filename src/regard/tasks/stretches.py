@@ -1,0 +1,89 @@
+"""Sentences as a tagger reads them: stretches within its window, and of every word in them where it is heard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.data.ledger import Ledger
+from regard.data.tagged import Tagged
+from regard.data.tokenizers import Tokenizer
+from regard.tasks.enclosing import Enclosed, TextBatch, Window, side_by_side
+from regard.tasks.words import Heard, Pieces, Speaker, all_windows, first_window, pieces_of
+
+
+class Stretch(NamedTuple):
+    """What is read at once of a sentence, and the words that are asked about: their places in it, and their labels."""
+
+    sentence: int
+    text: Enclosed
+    words_M: np.ndarray
+    places_M: np.ndarray
+    labels_M: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class TagBatch:
+    """Texts, and of every word that is asked about its row, its place there and its label."""
+
+    text: TextBatch
+    rows_M: Tensor
+    places_M: Tensor
+    labels_M: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How sentences become stretches; ``labels`` are the places of tags, and sentences without tags have label 0."""
+
+    tokenizer: Tokenizer
+    window: Window
+    speaker: Speaker
+    labels: Mapping[str, int]
+
+    def learned(self, examples: Sequence[Tagged], split: str, ledger: Ledger) -> list[Stretch]:
+        """The start of every sentence; what is cut is listed in the ledger, and so is a sentence without pieces."""
+        made, silent = [], 0
+        for number, (one, pieces) in enumerate(zip(examples, self.pieces(examples), strict=True)):
+            there = int((pieces.speakers_N >= 0).sum())
+            silent += len(one.words) - there
+            heard = first_window(pieces, self.window.room())
+            if len(heard.words) < there:
+                reason = f"longer than task.longest = {self.window.longest} tokens"
+                ledger.truncate(split, one.origin, one.line, reason, f"{there - len(heard.words)} words were cut")
+            if len(heard.words):
+                made.append(self.stretch(number, one, pieces, heard))
+            else:
+                ledger.drop(split, one.origin, one.line, "no word of it is read")
+        if silent:
+            ledger.notes.append(f"{split}: {silent:,} words have no piece; nothing is learned of them")
+        return made
+
+    def heard(self, examples: Sequence[Tagged]) -> list[Stretch]:
+        """Every word once, in the window where it has most context."""
+        return [
+            self.stretch(number, one, pieces, heard)
+            for number, (one, pieces) in enumerate(zip(examples, self.pieces(examples), strict=True))
+            for heard in all_windows(pieces, self.window.room())
+        ]
+
+    def pieces(self, examples: Sequence[Tagged]) -> list[Pieces]:
+        return pieces_of(self.tokenizer, [one.words for one in examples], self.speaker)
+
+    def stretch(self, number: int, one: Tagged, pieces: Pieces, heard: Heard) -> Stretch:
+        text = self.window.enclose(pieces.ids[heard.start : heard.stop].tolist())
+        places_M = pieces.speakers_N[heard.words] - heard.start + len(self.window.opening)
+        labels_M = np.array([self.labels[one.tags[word]] if one.tags else 0 for word in heard.words], np.int64)
+        return Stretch(number, text, heard.words, places_M, labels_M)
+
+    def collate(self, stretches: Sequence[Stretch], device: torch.device) -> TagBatch:
+        text = side_by_side([one.text for one in stretches], self.tokenizer.specials.pad, device)
+        rows_M = np.repeat(np.arange(len(stretches)), [len(one.words_M) for one in stretches])
+        places_M = np.concatenate([one.places_M for one in stretches])
+        labels_M = np.concatenate([one.labels_M for one in stretches])
+        return TagBatch(text, *(torch.from_numpy(own_M).to(device) for own_M in (rows_M, places_M, labels_M)))
