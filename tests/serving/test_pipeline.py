@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -159,3 +160,23 @@ def test_without_a_model_one_is_trained_once_and_kept(
     assert "a small one is trained now on the small world (recipe mood)" in " ".join(said.split())
     assert regard.pipeline("sentiment-analysis")("the cat sleeps") == first
     assert "trained" not in capfd.readouterr().err
+
+
+def test_tags_have_their_shapes(tmp_path: Path) -> None:
+    train({"data": {"kind": "world-tags", **WORLD, "compositional": 0}, "model": BERT, "tokenizer": PIECES,
+           "task": {"kind": "tagging", "longest": 24}, "training": QUICK}, tmp_path / "tags")  # fmt: skip
+    pipe = regard.pipeline("token-classification", model=tmp_path / "tags")
+    words = pipe("the  cat sleeps")
+    assert [set(one) for one in words] == [{"entity", "score", "index", "word", "start", "end"}] * 3
+    assert [(one["index"], one["word"], one["start"], one["end"]) for one in words] == [
+        (1, "the", 0, 3), (2, "cat", 5, 8), (3, "sleeps", 9, 15),
+    ]  # fmt: skip
+    grouped = pipe(["the cat sleeps", "a dog"], aggregation_strategy="simple")
+    for text, own in zip(["the cat sleeps", "a dog"], grouped, strict=True):
+        assert " ".join(one["word"] for one in own) == text
+        assert all(set(one) == {"entity_group", "score", "word", "start", "end"} for one in own)
+        assert all(before["entity_group"] != after["entity_group"] for before, after in itertools.pairwise(own))
+    some = words[0]["entity"]
+    assert all(one["entity"] != some for one in pipe("the  cat sleeps", ignore_labels=[some]))
+    with pytest.raises(OptionError, match=r"no aggregation_strategy 'simpel' \(did you mean 'simple'\?\)"):
+        pipe("a", aggregation_strategy="simpel")

@@ -11,7 +11,7 @@ import typer
 from regard.cli.console import JSON_OPTION, counting, read_lines, write_json
 from regard.cli.engine import ENGINE, ENGINE_DTYPE, through
 from regard.cli.strategy import BEAM, GREEDY, choose
-from regard.cli.telling import refuse_decoding, tell_labels, tells_labels
+from regard.cli.telling import chooses, refuse_decoding, tell_choices
 from regard.cli.writing import Manner, Shots, talk, write_on
 from regard.core.errors import DataError, OptionError
 
@@ -113,12 +113,11 @@ def predict(
     if manner != Manner():
         raise OptionError("--stop, --echo, --shots and --keep-end belong to --prompt and --interactive")
     inputs = readable(texts) if texts else read_lines(file)
-    if tells_labels(loaded):
+    if chooses(loaded):
         refuse_decoding(loaded.task, beam=beam, greedy=greedy, temperature=temperature, top_k=top_k,
                         reference=reference, alignment=alignment, max_tokens=max_tokens)  # fmt: skip
         with counting("reading") as progress:
-            answers = answer_lines(loaded, inputs, options, progress)
-        tell_labels(inputs, answers, n_best, as_json=as_json)
+            tell_choices(loaded, inputs, n_best, progress, as_json=as_json)
         return
     if reference is not None:
         answers = score_given(loaded, inputs, read_lines(reference))

@@ -45,6 +45,46 @@ class TextClassification(Pipeline):
         return [[{"label": label, "score": share} for label, share in own[:wanted]] for own in found]
 
 
+class TokenClassification(Pipeline):
+    """``{"entity", "score", "index", "word", "start", "end"}`` for each word that is not of ``ignore_labels``.
+
+    With an ``aggregation_strategy`` other than "none", words that belong together: ``{"entity_group", "score", "word",
+    "start", "end"}``. Tags belong to words here, so their strategies for pieces of one word all do the same.
+    """
+
+    task = "token-classification"
+    known = {"aggregation_strategy": "none", "ignore_labels": ("O",)}  # noqa: RUF012
+    idle = Pipeline.idle | {"stride", "offset_mapping", "is_split_into_words", "grouped_entities"}
+    strategies = ("none", "simple", "first", "average", "max")
+
+    def refuse_unfit(self) -> None:
+        refuse_without(self.run, "tag", self.task, "tagging")
+
+    def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
+        strategy, ignored = options["aggregation_strategy"], options["ignore_labels"]
+        if strategy not in self.strategies:
+            hint = nearest(strategy, self.strategies)
+            raise OptionError(f"no aggregation_strategy {strategy!r}{hint}; there is: {', '.join(self.strategies)}")
+        texts = strings(inputs, self.task)
+        if strategy == "none":
+            return [self.words(own, ignored) for own in self.run.task.tag(self.run.model, texts, self.run.device)]
+        return [
+            [
+                {"entity_group": one.label, "score": one.probability, "word": one.text, "start": one.start,
+                 "end": one.stop}
+                for one in own if one.label not in ignored
+            ]
+            for own in self.run.task.groups(self.run.model, texts, self.run.device)
+        ]  # fmt: skip
+
+    def words(self, tagged: Sequence[Any], ignored: Sequence[str]) -> list[dict[str, Any]]:
+        return [
+            {"entity": one.tag, "score": one.probability, "index": place, "word": one.word, "start": one.start,
+             "end": one.stop}
+            for place, one in enumerate(tagged, start=1) if one.tag not in ignored
+        ]  # fmt: skip
+
+
 class FillMask(Pipeline):
     """``{"score", "token", "token_str", "sequence"}`` for the best words behind a mask; several masks: a list each."""
 
@@ -157,6 +197,8 @@ class FeatureExtraction(Pipeline):
 KINDS: dict[str, type[Pipeline]] = {
     "text-classification": TextClassification,
     "sentiment-analysis": TextClassification,
+    "token-classification": TokenClassification,
+    "ner": TokenClassification,
     "fill-mask": FillMask,
     "feature-extraction": FeatureExtraction,
     "text-generation": TextGeneration,
@@ -167,6 +209,8 @@ KINDS: dict[str, type[Pipeline]] = {
 DEFAULTS = {
     "text-classification": "mood",
     "sentiment-analysis": "mood",
+    "token-classification": "tags",
+    "ner": "tags",
     "fill-mask": "bert-small-world",
     "feature-extraction": "bert-small-world",
     "text-generation": "gpt-small-world",

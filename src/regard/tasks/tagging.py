@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from regard.decoding.options import Strategy
 from regard.layers.headed import TokenHead
 from regard.tasks.enclosing import READ_AT_ONCE, Window, logits_of, refuse_short
 from regard.tasks.labels import refuse_few, refuse_unseen
-from regard.tasks.metrics.entities import OUTSIDE, is_bio, spans, strangers, tag_scores
+from regard.tasks.metrics.entities import OUTSIDE, Span, is_bio, spans, strangers, tag_scores
 from regard.tasks.stretches import Reader, Stretch, TagBatch
 from regard.tasks.words import Speaker
 
@@ -201,10 +202,17 @@ class Tagging:
         """The entities of each text, in order."""
         if not self.bio:
             raise OptionError("the tags of this run are no BIO tags, and make no entities; ask for the tags of words")
+        return self.groups(model, texts, device, progress)
+
+    def groups(
+        self, model: nn.Module, texts: Sequence[str], device: torch.device, progress: Progress | None = None
+    ) -> list[list[Entity]]:
+        """Words that stand together: entities where tags are BIO, else neighbours with the same tag."""
+        find = spans if self.bio else runs_of_equals
         return [
             [
                 Entity(one.label, text[own[0].start : own[-1].stop], own[0].start, own[-1].stop, mean_probability(own))
-                for one in spans([word.tag for word in words])
+                for one in find([word.tag for word in words])
                 for own in [words[one.start : one.stop]]
             ]
             for text, words in zip(texts, self.tag(model, texts, device, progress), strict=True)
@@ -284,6 +292,16 @@ class Tagging:
 def word_logits(model: nn.Module, batch: TagBatch) -> Tensor:
     """logits_MC of the words that are asked about."""
     return logits_of(model, batch.text)[batch.rows_M, batch.places_M]
+
+
+def runs_of_equals(tags: Sequence[str]) -> list[Span]:
+    """Neighbours with the same tag."""
+    found, start = [], 0
+    for tag, own in groupby(tags):
+        stop = start + len(list(own))
+        found.append(Span(tag, start, stop))
+        start = stop
+    return found
 
 
 def mean_probability(words: Sequence[TaggedWord]) -> float:
