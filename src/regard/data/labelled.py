@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import re
 from pathlib import Path
 
 from pydantic import Field
@@ -15,6 +16,9 @@ from regard.data.examples import ExampleCorpus, Labelled
 from regard.data.ledger import Ledger
 from regard.data.splits import Overlap
 from regard.data.tables import as_text, read_table
+
+
+NO_LETTER = re.compile(r"[\W_]+")
 
 
 class LabelledFiles(SplitFiles):
@@ -72,6 +76,7 @@ class MovieReviews(Part):
 
     kind: str = "movie-reviews"
     share: float = Field(default=0.1, gt=0, lt=0.5)  # of all reviews, for each of validation and test
+    some: int = Field(default=0, ge=0)  # so many reviews of each split, evenly taken, for a trial; 0: all
     overlap: Overlap = "remove"
 
     def load(self, seed: int, ledger: Ledger) -> ExampleCorpus[Labelled]:
@@ -84,12 +89,13 @@ class MovieReviews(Part):
             one = Labelled(text, names.get(row.label, row.label), "", row.group, row.line, "movie-reviews")
             splits[self.split(text)].append(one)
         for split, own in splits.items():
+            own = own[:: max(1, len(own) // self.some)][: self.some] if self.some else own
             ledger.record(split, "movie-reviews", read=len(own), kept=len(own))
             splits[split] = without_twins(split, own, ledger)
         return divided(splits, 0, self.overlap, seed, ledger)
 
     def split(self, text: str) -> str:
-        words = "".join(sign for sign in text.lower() if sign.isalnum())
+        words = NO_LETTER.sub("", text.lower())
         place = int(hashlib.sha256(words.encode()).hexdigest()[:8], 16) / 16**8
         return "test" if place < self.share else "validation" if place < 2 * self.share else "train"
 
