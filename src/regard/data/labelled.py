@@ -17,7 +17,6 @@ from regard.data.ledger import Ledger
 from regard.data.splits import Overlap
 from regard.data.tables import as_text, read_table
 
-
 NO_LETTER = re.compile(r"[\W_]+")
 
 
