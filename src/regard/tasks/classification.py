@@ -24,14 +24,21 @@ from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Strategy
 from regard.layers.headed import Pool, Pooling, TextHead
-from regard.tasks.enclosing import Enclosed, Keep, TextBatch, Window, side_by_side
+from regard.tasks.enclosing import (
+    READ_AT_ONCE,
+    Enclosed,
+    Keep,
+    TextBatch,
+    Window,
+    enclose_all,
+    logits_of,
+    refuse_short,
+    side_by_side,
+    split_texts,
+)
 from regard.tasks.metrics.classes import class_scores
 
-READ_AT_ONCE = 8192
-"""Tokens of a batch when texts are answered or scored."""
 ERRORS_LISTED = 50
-SEPARATOR = "\t"
-"""Stands between two texts that are given as one."""
 
 
 class ClassificationConfig(Part):
@@ -262,24 +269,6 @@ class Classification:
         return {**scores, "texts_cut": cut, "errors": mistakes(examples, probabilities_NC, gold_N, labels)}
 
 
-def logits_of(model: nn.Module, text: TextBatch) -> Tensor:
-    return model(text.tokens_BS, text.lengths_B, text.segments_BS).float()
-
-
-def enclose_all(tokenizer: Tokenizer, window: Window, rows: Sequence[tuple[str, ...]]) -> list[Enclosed]:
-    """Rows of one text or two."""
-    firsts = tokenizer.encode_batch([row[0] for row in rows])
-    seconds = iter(tokenizer.encode_batch([row[1] for row in rows if len(row) > 1]))
-    return [
-        window.enclose(first, next(seconds) if len(row) > 1 else None) for row, first in zip(rows, firsts, strict=True)
-    ]
-
-
-def split_texts(text: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Two texts may be given as one, with a tab between them."""
-    return tuple(text.split(SEPARATOR, 1)) if isinstance(text, str) else tuple(text)
-
-
 def mistakes(
     examples: Sequence[Labelled], probabilities_NC: np.ndarray, gold_N: np.ndarray, labels: Sequence[str]
 ) -> list[dict[str, Any]]:
@@ -310,11 +299,3 @@ def refuse_unseen(corpus: ExampleCorpus[Labelled], known: Any) -> None:
         problems = [f"{label!r} ({one.origin}, line {one.line})" for label, one in found.items()]
         title = f"labels that no training example has (known: {', '.join(known)}); mend or remove them"
         raise DataError(enumerate_problems(title, problems[:20]))
-
-
-def refuse_short(body: Any, longest: int) -> None:
-    """A window wider than what the body reads is refused before training."""
-    if body.capacity and longest > body.capacity:
-        raise OptionError(
-            f"the body reads {body.capacity} tokens, but task.longest is {longest}; set task.longest={body.capacity}"
-        )

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.core.errors import OptionError
 from regard.core.symbols import Specials
+from regard.data.tokenizers import Tokenizer
 from regard.tasks.translation import pad
 
+READ_AT_ONCE = 8192
+"""Tokens of a batch when texts are answered or scored."""
+SEPARATOR = "\t"
+"""Stands between two texts that are given as one."""
 Keep = Literal["start", "end", "ends"]
 """Which part of a text stays that is longer than the window: its start, its end, or both with a gap between them."""
 
@@ -84,3 +89,29 @@ def side_by_side(texts: Sequence[Enclosed], fill: int, device: torch.device) -> 
         second_BS = (places_S >= starts_B1) & (places_S < lengths_B[:, None])
         segments_BS = torch.from_numpy(second_BS.astype(np.int64)).to(device)
     return TextBatch(torch.from_numpy(tokens_BS).to(device), torch.from_numpy(lengths_B).to(device), segments_BS)
+
+
+def enclose_all(tokenizer: Tokenizer, window: Window, rows: Sequence[tuple[str, ...]]) -> list[Enclosed]:
+    """Rows of one text or two."""
+    firsts = tokenizer.encode_batch([row[0] for row in rows])
+    seconds = iter(tokenizer.encode_batch([row[1] for row in rows if len(row) > 1]))
+    return [
+        window.enclose(first, next(seconds) if len(row) > 1 else None) for row, first in zip(rows, firsts, strict=True)
+    ]
+
+
+def split_texts(text: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Two texts may be given as one, with a tab between them."""
+    return tuple(text.split(SEPARATOR, 1)) if isinstance(text, str) else tuple(text)
+
+
+def logits_of(model: nn.Module, text: TextBatch) -> Tensor:
+    return model(text.tokens_BS, text.lengths_B, text.segments_BS).float()
+
+
+def refuse_short(body: Any, longest: int) -> None:
+    """A window wider than what the body reads is refused before training."""
+    if body.capacity and longest > body.capacity:
+        raise OptionError(
+            f"the body reads {body.capacity} tokens, but task.longest is {longest}; set task.longest={body.capacity}"
+        )
