@@ -18,6 +18,8 @@ DATA = Choices(
         "labelled": "regard.data.labelled:LabelledFiles",
         "world-moods": "regard.data.labelled:WorldMoods",
         "movie-reviews": "regard.data.labelled:MovieReviews",
+        "questions": "regard.data.questions:QuestionFiles",
+        "world-questions": "regard.data.questions:WorldQuestions",
     },
 )
 

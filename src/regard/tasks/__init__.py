@@ -9,6 +9,7 @@ TASKS = Choices(
         "translation": "regard.tasks.translation:TranslationConfig",
         "language-model": "regard.tasks.language_modelling:LanguageModelConfig",
         "classification": "regard.tasks.classification:ClassificationConfig",
+        "question-answering": "regard.tasks.question_answering:QuestionAnsweringConfig",
         "masked-language-model": "regard.tasks.masked_language_modelling:MaskedLanguageModelConfig",
     },
 )
