@@ -57,7 +57,7 @@ def headed(task: QuestionAnswering, model: dict[str, Any]) -> Headed:
     return made
 
 
-@pytest.mark.parametrize("kind", [WordPieceTokenizer(vocabulary=300), BpeTokenizer(vocabulary=500)], ids=["wp", "bpe"])
+@pytest.mark.parametrize("kind", [WordPieceTokenizer(vocabulary=120), BpeTokenizer(vocabulary=500)], ids=["wp", "bpe"])
 def test_the_labels_of_windows_spell_the_answers(kind: Any) -> None:
     own = list(WorldQuestions(train=60, validation=1, test=0, compositional=0).load(1, Ledger()).splits["train"])
     tokenizer = kind.train([text for one in own for text in one.texts()])

@@ -22,10 +22,10 @@ Examples:
 """
 
 OF_TEXT = ("loss", "perplexity", "bits_per_character", "masked_perplexity", "pseudo_perplexity")
-ACCURACIES = ("token_accuracy", "masked_accuracy")
+ACCURACIES = ("token_accuracy", "masked_accuracy", "exact_match", "retrieval_accuracy")
 SHOWN = (
-    "masked_accuracy", "bleu", "chrf", "exact_match", "token_accuracy", "word_error_rate",
-    "character_error_rate", "alignment_error_rate",
+    "masked_accuracy", "bleu", "chrf", "exact_match", "f1", "no_answer_accuracy", "token_accuracy", "word_error_rate",
+    "character_error_rate", "alignment_error_rate", "retrieval_accuracy", "mean_reciprocal_rank",
 )  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def show(scores: dict[str, Any]) -> None:
     from rich.table import Table
 
     found = [(name, end) for name in scores for end in ACCURACIES if name.endswith(end)]
-    splits = [name.removesuffix(end) for name, end in found]
+    splits = list(dict.fromkeys(name.removesuffix(end) for name, end in found))
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("score")
     for split in splits:
