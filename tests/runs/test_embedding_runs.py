@@ -50,7 +50,7 @@ def test_any_run_embeds_without_being_trained_to(name: str, tmp_path: Path) -> N
     np.testing.assert_allclose(long / np.linalg.norm(long, axis=1, keepdims=True), run.embed(TEXTS, "last"), atol=1e-5)
     assert not np.allclose(run.embed(TEXTS, "last")[2], found[2], atol=1e-3)
     if name == "masked":
-        with pytest.warns(UserWarning, match=r"1 of 2 texts are longer than the 20 tokens that .* reads; their ends"):
+        with pytest.warns(UserWarning, match="1 of 2 texts are longer than the 20 tokens that the model reads"):
             run.embed(["the cat " * 10, "a dog"])
 
 

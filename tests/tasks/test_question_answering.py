@@ -96,6 +96,8 @@ def test_a_long_question_is_cut_and_listed_and_no_room_is_refused() -> None:
     task = task_over([asked_about(1)], longest_question=3)
     (cut,) = task.corpus.ledger.exceptions
     assert (cut.what, cut.line, cut.detail) == ("truncated", 1, "1 tokens were cut")
+    with pytest.warns(UserWarning, match="1 of 2 questions are longer than task.longest_question = 3 tokens"):
+        task.encode([Asked("who has it", "ada"), Asked("who has it now", "ada")])
     with pytest.raises(OptionError, match=r"task.longest = 8 leaves no room for a context beside a question of 5"):
         task_over([Asked("one two three four five", "six seven", (), 1, "x")], longest=8)
 

@@ -40,8 +40,9 @@ def search(
     from regard.tasks.searching import Index
 
     asked = readable(queries)
-    embedder = load(run).embedder(pooling_named(pooling))
-    model = f"{sha256_of(run / 'model.safetensors')} {embedder.head.pool.pooling} {embedder.longest}"
+    loaded = load(run)
+    embedder = loaded.embedder(pooling_named(pooling))
+    model = f"{sha256_of(loaded.folder.weights)} {embedder.head.pool.pooling} {embedder.longest}"
     with counting("embedding") as progress:
         index = Index.of(file, embedder.embed, model, progress)
     if index.cut:

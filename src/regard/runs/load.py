@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -100,15 +99,7 @@ class Run:
         progress: Progress | None = None,
     ) -> np.ndarray:
         """vectors_ND of texts, in order; of length 1 unless ``unit`` is False. A warning counts what had to be cut."""
-        embedder = self.embedder(pooling, unit=unit)
-        made = embedder.embed([texts] if isinstance(texts, str) else texts, progress)
-        if made.cut:
-            warnings.warn(
-                f"{made.cut} of {len(made.vectors_ND)} texts are longer than the {embedder.longest} tokens that "
-                f"{self.folder.path} reads; their ends were cut off",
-                stacklevel=2,
-            )
-        return made.vectors_ND
+        return self.embedder(pooling, unit=unit).embed_all([texts] if isinstance(texts, str) else texts, progress)
 
     def predict(
         self, texts: Sequence[str], options: Strategy | None = None, progress: Progress | None = None

@@ -163,7 +163,7 @@ class Embedding:
         """Of two texts with a tab between them their cosine, of one its vector as numbers."""
         rows = [split_texts(one) for one in inputs]
         flat = [text for row in rows for text in row]
-        vectors = iter(self.embedder(model, device).embed(flat, progress).vectors_ND)
+        vectors = iter(self.embedder(model, device).embed_all(flat, progress))
         found = []
         for row in rows:
             own = [next(vectors) for _ in row]

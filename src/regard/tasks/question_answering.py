@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -119,6 +120,10 @@ class QuestionAnswering:
         most = self.config.longest_question
         stretches: list[Stretch] = []
         inexact = long = windowed = nowhere = 0
+        longer = sum(len(ids) > most for ids in questions)
+        if longer and not split:
+            message = f"{longer} of {len(asked)} questions are longer than task.longest_question = {most} tokens"
+            warnings.warn(f"{message}; their ends were cut off", stacklevel=4)
         for number, (one, ids) in enumerate(zip(asked, questions, strict=True)):
             context, question = contexts[one.context], np.array(ids[:most], dtype=np.int32)
             if split and len(ids) > most:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -77,6 +78,17 @@ class Embedder:
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         made = self.enclose(texts)
         return Vectors(self.vectors(made, progress), sum(one.cut > 0 for one in made))
+
+    def embed_all(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
+        """vectors_ND alone; a warning counts what had to be cut."""
+        made = self.embed(texts, progress)
+        if made.cut:
+            warnings.warn(
+                f"{made.cut} of {len(texts)} texts are longer than the {self.longest} tokens that the model reads; "
+                "their ends were cut off",
+                stacklevel=3,
+            )
+        return made.vectors_ND
 
     @torch.inference_mode()
     def vectors(self, texts: Sequence[Enclosed], progress: Progress | None = None) -> np.ndarray:
