@@ -21,7 +21,8 @@ from regard.runs.evaluate import evaluate
 from regard.runs.load import load
 from regard.runs.recipe import Recipe
 from regard.runs.train import build_model, train
-from regard.tasks.question_answering import QuestionAnswering, QuestionAnsweringConfig, best_spans, places
+from regard.tasks.answer_spans import best_spans, places
+from regard.tasks.question_answering import QuestionAnswering, QuestionAnsweringConfig
 
 CPU = torch.device("cpu")
 BERT = {"kind": "bert", "layers": 2, "width": 24, "heads": 2, "dropout": 0.0, "position": {"longest": 40}}
