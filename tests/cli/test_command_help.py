@@ -15,8 +15,8 @@ from regard.core.config import parse
 from regard.runs.recipe import Recipe, recipes
 
 VERBS = (
-    "demo", "train", "evaluate", "predict", "compare", "check", "import", "export", "recipes", "recipes list",
-    "recipes show",
+    "demo", "train", "evaluate", "predict", "compare", "check", "import", "export", "search", "recipes",
+    "recipes list", "recipes show",
 )  # fmt: skip
 
 

@@ -361,6 +361,7 @@ SMALL["mood"] = SMALL["tags"]
 SMALL["gpt-small-world"] = (*SMALL["bert-small-world"], "task.context=16", "task.sample=5")
 SMALL["film-bert"] = ("data.some=40", "tokenizer.vocabulary=600", "model.width=12", "task.context=32")
 SMALL["film-reviews"] = ("data.some=40", "tokenizer.vocabulary=600", "model.width=12", "task.longest=32")
+SMALL["questions"] = SMALL["embed-small-world"] = (*SMALL["small-world"], "model.width=16")
 TOY = ("data.train=60", "data.validation=10", "data.test=5")
 
 
@@ -380,7 +381,7 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
     trained = regard.train(name, tmp_path / "run", settings)
     assert trained.steps == 3
     assert 0 < trained.validation_loss < 20
-    gap = " [MASK]" if shipped.task.kind == "masked-language-model" else ""
+    gap = {"masked-language-model": " [MASK]", "question-answering": "\tthe house"}.get(shipped.task.kind, "")
     assert len(regard.load(tmp_path / "run").predict([f"the small house{gap}", f"a{gap} b"])) == 2
 
 

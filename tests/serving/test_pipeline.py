@@ -180,3 +180,24 @@ def test_tags_have_their_shapes(tmp_path: Path) -> None:
     assert all(one["entity"] != some for one in pipe("the  cat sleeps", ignore_labels=[some]))
     with pytest.raises(OptionError, match=r"no aggregation_strategy 'simpel' \(did you mean 'simple'\?\)"):
         pipe("a", aggregation_strategy="simpel")
+
+
+def test_questions_have_their_shapes(tmp_path: Path) -> None:
+    train({"data": {"kind": "world-questions", **WORLD, "compositional": 0}, "model": BERT, "tokenizer": PIECES,
+           "task": {"kind": "question-answering", "longest": 40, "stride": 8}, "training": QUICK},
+          tmp_path / "qa")  # fmt: skip
+    pipe = regard.pipeline("question-answering", model=tmp_path / "qa")
+    context = "the old cat saw the dog"
+    alone = pipe(question="who saw the dog", context=context)
+    assert set(alone) == {"score", "start", "end", "answer"}
+    assert alone["answer"] == context[alone["start"] : alone["end"]]
+    assert pipe({"question": "who saw the dog", "context": context}) == alone
+    both = pipe(question=["who saw the dog", "what did the cat see"], context=context)
+    assert both[0] == pytest.approx(alone)
+    assert len(pipe(question="who saw the dog", context=context, top_k=3)) == 3
+    with pytest.raises(OptionError, match="give both question= and context="):
+        pipe(question="who")
+    with pytest.raises(OptionError, match="1 questions against 2 contexts"):
+        pipe(question=["who"], context=["a", "b"])
+    with pytest.raises(OptionError, match="input 1 is no"):
+        pipe(["who"])

@@ -12,6 +12,8 @@ from regard.cli.console import console, plain, say
 MOST_CLASSES = 12
 """Beyond so many, the confusion matrix is left to --json."""
 ERRORS = 3
+LONGEST = 100
+"""Characters of a text that are shown."""
 
 
 def show_classes(scores: Mapping[str, Any]) -> None:
@@ -29,12 +31,23 @@ def show_classes(scores: Mapping[str, Any]) -> None:
         say(f"{scores['texts_cut']:,} texts were longer than the window and were cut", style="dim")
     errors = scores.get("errors", ())
     if errors:
-        say(f"\n{len(errors)} errors are in scores.json, the surest first; such as:", style="dim")
+        say("\nErrors, the surest first (more of them with --json):", style="dim")
         for one in errors[:ERRORS]:
-            text = " ".join(str(one["text"]).split())
-            short = text if len(text) <= 100 else f"{text[:48]} … {text[-48:]}"
-            taken = f"{plain(one['label'])}, taken for {plain(one['predicted'])} ({one['probability']:.2f})"
-            say(f"  {taken}: {plain(short)}")
+            say(f"  {plain(mistake(one))}")
+
+
+def mistake(error: Mapping[str, Any]) -> str:
+    """What it was, what it was taken for, how surely, and where it stood."""
+    if "question" in error:
+        expected = " or ".join(map(repr, error["answers"])) or "no answer"
+        said, text = f"{expected}, answered {error['predicted']!r}", f"{error['question']} — {error['context']}"
+    elif "word" in error:
+        said, text = f"{error['word']} is {error['tag']}, taken for {error['predicted']}", error["text"]
+    else:
+        said, text = f"{error['label']}, taken for {error['predicted']}", error["text"]
+    line = " ".join(str(text).split())
+    short = line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
+    return f"{said} ({error['probability']:.2f}): {short}"
 
 
 def _table(*columns: str) -> Table:

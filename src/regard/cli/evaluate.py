@@ -27,8 +27,8 @@ SHOWN = (
     "accuracy", "macro_f1", "entity_f1", "entity_precision", "entity_recall",
     "always_the_most_frequent", "calibration_error", "brier", "masked_accuracy", "next_accuracy",
     "bracket_f1", "bracket_precision", "bracket_recall", "unlabelled_f1", "tag_accuracy", "bleu",
-    "chrf", "exact_match", "token_accuracy", "word_error_rate", "character_error_rate", "alignment_error_rate",
-    "repaired",
+    "chrf", "exact_match", "f1", "no_answer_accuracy", "token_accuracy", "word_error_rate", "character_error_rate",
+    "alignment_error_rate", "repaired", "retrieval_accuracy", "mean_reciprocal_rank",
 )  # fmt: skip
 
 

@@ -29,6 +29,8 @@ Examples:
   regard predict runs/first --file in.txt --engine ctranslate2 --engine-dtype int8
   regard predict runs/shakespeare --prompt "ROMEO:" --max-tokens 300 --temperature 0.8 --seed 7
   regard predict runs/shakespeare --interactive
+  regard predict runs/mood "the happy cat sleeps"
+  regard predict runs/questions "who saw the dog" --context story.txt
 """
 
 
@@ -81,6 +83,9 @@ def predict(
     keep_end: bool = typer.Option(
         False, "--keep-end", metavar="", help="Of a prompt beyond the context, keep the end."
     ),
+    context: Path = typer.Option(
+        None, "--context", metavar="FILE", help="The text that answers all questions; else a tab parts the two."
+    ),
     engine: str = ENGINE,
     engine_dtype: str = ENGINE_DTYPE,
     as_json: bool = JSON_OPTION,
@@ -113,6 +118,8 @@ def predict(
     if manner != Manner():
         raise OptionError("--stop, --echo, --shots and --keep-end belong to --prompt and --interactive")
     inputs = readable(texts) if texts else read_lines(file)
+    if context is not None:
+        inputs = in_context(loaded, inputs, context)
     if chooses(loaded):
         refuse_decoding(loaded.task, beam=beam, greedy=greedy, temperature=temperature, top_k=top_k,
                         reference=reference, alignment=alignment, max_tokens=max_tokens)  # fmt: skip
@@ -130,6 +137,14 @@ def predict(
         write_json(as_object(inputs, answers, links, n_best, scores))
     else:
         write_lines(answers, links, n_best, scores)
+
+
+def in_context(run: Run, questions: list[str], context: Path) -> list[str]:
+    """Every question with the text of a file behind it."""
+    if not hasattr(run.task, "answer"):
+        raise OptionError(f"--context belongs to runs that answer questions; this one is for {run.recipe.task.kind}")
+    text = " ".join(read_lines(context)).replace("\t", " ")
+    return [f"{question}\t{text}" if question.strip() else "" for question in questions]
 
 
 def readable(texts: list[str]) -> list[str]:

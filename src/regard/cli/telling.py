@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -13,6 +13,8 @@ from regard.core.errors import OptionError
 
 SHOWN = 4
 """Digits of a probability."""
+AROUND = 60
+"""Characters of the context that are shown on either side of an answer."""
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta", "bright_yellow")
 
 
@@ -24,53 +26,88 @@ def chooses(run: Any) -> bool:
 def tell_choices(run: Any, inputs: Sequence[str], n_best: int, progress: Any, *, as_json: bool) -> None:
     """One line in, one line out; an empty line has no answer."""
     method = next(name for name in TOLD if hasattr(run.task, name))
+    TOLD[method](run, inputs, n_best, progress, as_json=as_json)
+
+
+def spread(inputs: Sequence[str], find: Callable[[list[str]], Sequence[Any]]) -> list[Any]:
+    """What ``find`` says about each input; of an empty one nothing."""
     filled = [place for place, text in enumerate(inputs) if text.strip()]
-    found = getattr(run.task, method)(run.model, [inputs[place] for place in filled], run.device, progress)
     answers: list[Any] = [[] for _ in inputs]
-    for place, own in zip(filled, found, strict=True):
+    for place, own in zip(filled, find([inputs[place] for place in filled]), strict=True):
         answers[place] = own
-    TOLD[method](inputs, answers, n_best, as_json=as_json)
+    return answers
 
 
-def tell_labels(
-    inputs: Sequence[str], answers: Sequence[Sequence[tuple[str, float]]], n_best: int, *, as_json: bool
-) -> None:
-    """The label of each text and its probability; with --n-best so many labels, with the text's number and rank."""
-    kept = [list(own[:n_best]) for own in answers]
+def lead(number: int, rank: int, n_best: int) -> str:
+    """With --n-best the text's number and the rank come first."""
+    return f"{number}\t{rank}\t" if n_best > 1 else ""
+
+
+def tell_labels(run: Any, inputs: Sequence[str], n_best: int, progress: Any, *, as_json: bool) -> None:
+    """The label of each text and its probability."""
+    answers = spread(inputs, lambda texts: run.task.classify(run.model, texts, run.device, progress))
+    kept = [own[:n_best] for own in answers]
     if as_json:
         labels = [[label for label, _ in own] if n_best > 1 else (own[0][0] if own else "") for own in kept]
         write_json({"inputs": list(inputs), "outputs": labels, "probabilities": [dict(own) for own in answers]})
         return
     for number, own in enumerate(kept, start=1):
         if not own:
-            sys.stdout.write("\n")
+            tell("")
         for rank, (label, share) in enumerate(own, start=1):
-            place = f"{number}\t{rank}\t" if n_best > 1 else ""
             style = "bold" if rank == 1 else "dim"
-            tell(f"{place}[{style}]{plain(label)}[/{style}]\t{share:.{SHOWN}f}")
+            tell(f"{lead(number, rank, n_best)}[{style}]{plain(label)}[/{style}]\t{share:.{SHOWN}f}")
 
 
-def tell_tags(inputs: Sequence[str], tagged: Sequence[Sequence[Any]], n_best: int, *, as_json: bool) -> None:
+def tell_tags(run: Any, inputs: Sequence[str], n_best: int, progress: Any, *, as_json: bool) -> None:
     """Each word with its tag, in the tag's colour; in a file or another program word/TAG."""
+    tagged = spread(inputs, lambda texts: run.task.tag(run.model, texts, run.device, progress))
     if as_json:
-        words = [
-            [{"word": one.word, "tag": one.tag, "probability": one.probability, "start": one.start, "stop": one.stop}
-             for one in own]
-            for own in tagged
-        ]  # fmt: skip
         outputs = [" ".join(f"{one.word}/{one.tag}" for one in own) for own in tagged]
+        words = [[one._asdict() for one in own] for own in tagged]
         write_json({"inputs": list(inputs), "outputs": outputs, "words": words})
         return
-    kinds = sorted({one.tag.removeprefix("B-").removeprefix("I-") for own in tagged for one in own} - {"O"})
+    kinds = sorted({kind_of(one.tag) for own in tagged for one in own} - {"O"})
     colours = {kind: COLOURS[place % len(COLOURS)] for place, kind in enumerate(kinds)}
     for own in tagged:
         tell(" ".join(_tagged(one, colours) for one in own))
 
 
+def kind_of(tag: str) -> str:
+    return tag.removeprefix("B-").removeprefix("I-")
+
+
 def _tagged(one: Any, colours: dict[str, str]) -> str:
-    colour = colours.get(one.tag.removeprefix("B-").removeprefix("I-"))
+    colour = colours.get(kind_of(one.tag))
     word = plain(one.word)
     return f"[{colour}]{word}[/{colour}][dim]/{plain(one.tag)}[/dim]" if colour else f"{word}[dim]/{one.tag}[/dim]"
+
+
+def tell_answers(run: Any, inputs: Sequence[str], n_best: int, progress: Any, *, as_json: bool) -> None:
+    """The answer, its probability and the characters of the context between which it stands, counted from 0."""
+    from regard.tasks.answer_spans import question_and_context
+
+    def find(texts: list[str]) -> Sequence[Any]:
+        return run.task.answer(run.model, question_and_context(texts), run.device, n_best, progress)
+
+    answers = spread(inputs, find)
+    if as_json:
+        found = [[{"text": one.text, "probability": one.probability, "start": one.start, "stop": one.stop}
+                  for one in own] for own in answers]  # fmt: skip
+        outputs = [[one.text for one in own] if n_best > 1 else (own[0].text if own else "") for own in answers]
+        write_json({"inputs": list(inputs), "outputs": outputs, "answers": found})
+        return
+    for number, (given, own) in enumerate(zip(inputs, answers, strict=True), start=1):
+        if not own:
+            tell("")
+        for rank, one in enumerate(own, start=1):
+            text = " ".join(one.text.split())
+            tell(f"{lead(number, rank, n_best)}[bold]{plain(text)}[/bold]\t{one.probability:.{SHOWN}f}\t"
+                 f"[dim]{one.start}-{one.stop}[/dim]")  # fmt: skip
+            if console.is_terminal and rank == 1 and one.text:
+                context = given.split("\t", 1)[1]
+                before, after = context[max(0, one.start - AROUND) : one.start], context[one.stop : one.stop + AROUND]
+                tell(f"  [dim]…{plain(before)}[/dim][bold]{plain(one.text)}[/bold][dim]{plain(after)}…[/dim]")
 
 
 def tell(marked: str) -> None:
@@ -91,5 +128,5 @@ def refuse_decoding(task: Any, **given: Any) -> None:
         )
 
 
-TOLD: dict[str, Any] = {"classify": tell_labels, "tag": tell_tags}
+TOLD: dict[str, Any] = {"classify": tell_labels, "tag": tell_tags, "answer": tell_answers}
 """What a task can do, and how it is told."""

@@ -22,6 +22,8 @@ DATA = Choices(
         "tagged": "regard.data.tagged:TaggedFiles",
         "world-tags": "regard.data.tagged:WorldTags",
         "movie-reviews": "regard.data.labelled:MovieReviews",
+        "questions": "regard.data.questions:QuestionFiles",
+        "world-questions": "regard.data.questions:WorldQuestions",
     },
 )
 

@@ -1,4 +1,4 @@
-"""The ledger: what was read, kept, skipped, truncated, duplicated or found in two splits, line by line."""
+"""The ledger: what was read, kept, skipped, truncated, mended, duplicated or found in two splits, line by line."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ class Counts:
     truncated: int = 0
     duplicated: int = 0
     in_two_splits: int = 0
+    mended: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,11 @@ class Ledger:
         self.counts(split, file).in_two_splits += 1
         self._list(Exceptional("in_two_splits", split, file, line, reason, detail))
 
+    def mend(self, split: str, file: str, line: int, reason: str, detail: str = "") -> None:
+        """A line that is kept, but not quite as it was read."""
+        self.counts(split, file).mended += 1
+        self._list(Exceptional("mended", split, file, line, reason, detail))
+
     def _list(self, exception: Exceptional) -> None:
         key = (exception.what, exception.reason)
         self.reasons[key] += 1
@@ -108,7 +114,7 @@ class Ledger:
         """Asserts that the counts add up: only we can get them wrong."""
         for (split, file), counts in self.files.items():
             assert counts.read == counts.kept + counts.skipped, f"{split}, {file}: {counts} do not add up"
-        for what in ("skipped", "truncated", "duplicated", "in_two_splits"):
+        for what in ("skipped", "truncated", "duplicated", "in_two_splits", "mended"):
             listed = sum(count for (kind, _), count in self.reasons.items() if kind == what)
             assert listed == self.total(what), f"{self.total(what)} {what}, but {listed} have a reason"
         if self.splits:

@@ -41,6 +41,19 @@ def read_table(path: Path, columns: Sequence[str]) -> list[Row]:
     )
 
 
+def column_names(path: Path) -> tuple[str, ...]:
+    """What the first line names, or the keys of the first JSON object; nothing where that cannot be read."""
+    first = next((line for line in read_lines(path) if line.strip()), "")
+    kind = suffix(path)
+    if kind in SEPARATORS:
+        return tuple(next(csv.reader([first], delimiter=SEPARATORS[kind]), []))
+    try:
+        record = json.loads(first)
+    except json.JSONDecodeError:
+        return ()
+    return tuple(record) if isinstance(record, dict) else ()
+
+
 def _separated(path: Path, separator: str, columns: Sequence[str]) -> list[Row]:
     """The first line names the columns; quotation marks hold a cell together, over several lines if need be."""
     csv.field_size_limit(LARGEST_CELL)

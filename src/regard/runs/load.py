@@ -1,4 +1,4 @@
-"""A run folder becomes a model again: predict, score, align."""
+"""A run folder becomes a model again: predict, embed, score, align."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -20,14 +21,15 @@ from regard.data.ledger import Ledger
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Strategy
+from regard.layers.headed import Pooling
 from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe
 from regard.runs.train import adapt, build_task, headed
 from regard.tasks.alignment import WordWeights, word_weights
 from regard.tasks.continuation import Continuation
-from regard.tasks.enclosing import token_states
 from regard.tasks.filling import Guess
 from regard.tasks.metrics.alignment import Head
+from regard.tasks.sentence_vectors import Embedder, around
 from regard.training import checkpoints, machine
 
 
@@ -78,8 +80,30 @@ class Run:
 
     def states(self, texts: Sequence[str]) -> list[Tensor]:
         """For each text states_SD of its tokens, the symbols around them included; what the body cannot hold is cut."""
-        body: Any = getattr(self.model, "body", self.model)
-        return token_states(body, self.vocabularies.source, [texts] if isinstance(texts, str) else texts, self.device)
+        return self.embedder().states([texts] if isinstance(texts, str) else texts)
+
+    def embedder(self, pooling: Pooling | Literal[""] = "", *, unit: bool = True) -> Embedder:
+        """What gives texts vectors: as the run was trained to, else the mean of the states of its body."""
+        if self.recipe.task.kind == "embedding":
+            pooling = pooling or self.recipe.task.pooling  # type: ignore[attr-defined]
+            longest = self.recipe.task.longest  # type: ignore[attr-defined]
+        else:
+            longest = 0
+        specials = around(self.task, self.vocabularies.source.specials)
+        return Embedder.of(
+            self.model, self.vocabularies.source, self.device, pooling=pooling or "mean", unit=unit,
+            specials=specials, longest=longest,
+        )  # fmt: skip
+
+    def embed(
+        self,
+        texts: Sequence[str],
+        pooling: Pooling | Literal[""] = "",
+        unit: bool = True,
+        progress: Progress | None = None,
+    ) -> np.ndarray:
+        """vectors_ND of texts, in order; of length 1 unless ``unit`` is False. A warning counts what had to be cut."""
+        return self.embedder(pooling, unit=unit).embed_all([texts] if isinstance(texts, str) else texts, progress)
 
     def predict(
         self, texts: Sequence[str], options: Strategy | None = None, progress: Progress | None = None

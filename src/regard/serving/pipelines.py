@@ -85,6 +85,47 @@ class TokenClassification(Pipeline):
         ]  # fmt: skip
 
 
+class QuestionAnswering(Pipeline):
+    """``{"score", "start", "end", "answer"}`` for each question and its context; with ``top_k`` above 1 a list."""
+
+    task = "question-answering"
+    known = {"top_k": 1}  # noqa: RUF012
+    idle = Pipeline.idle | {"doc_stride", "max_answer_len", "max_seq_len", "max_question_len", "align_to_words",
+                            "handle_impossible_answer"}  # fmt: skip
+
+    def refuse_unfit(self) -> None:
+        refuse_without(self.run, "answer", self.task, "question-answering")
+
+    def __call__(self, inputs: Any = None, **options: Any) -> Any:
+        """A dict with both, a list of them, or ``question=`` and ``context=``, each one or a list."""
+        if inputs is None:
+            inputs = asked_by_name(options.pop("question", None), options.pop("context", None))
+        return super().__call__(inputs, **options)
+
+    def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
+        wanted = {"question", "context"}
+        wrong = [place for place, one in enumerate(inputs, 1) if not isinstance(one, dict) or wanted - {*one}]
+        if wrong:
+            raise OptionError(f'input {", ".join(map(str, wrong[:10]))} is no {{"question": …, "context": …}}')
+        pairs = [(one["question"], one["context"]) for one in inputs]
+        found = self.run.task.answer(self.run.model, pairs, self.run.device, options["top_k"])
+        told = [[{"score": one.probability, "start": one.start, "end": one.stop, "answer": one.text} for one in own]
+                for own in found]  # fmt: skip
+        return [own[0] for own in told] if options["top_k"] == 1 else told
+
+
+def asked_by_name(question: Any, context: Any) -> Any:
+    """One context may serve several questions."""
+    if question is None or context is None:
+        raise OptionError("give both question= and context=")
+    if isinstance(question, str):
+        return {"question": question, "context": context}
+    contexts = [context] * len(question) if isinstance(context, str) else list(context)
+    if len(contexts) != len(question):
+        raise OptionError(f"{len(question)} questions against {len(contexts)} contexts; give one for each, or one")
+    return [{"question": one, "context": own} for one, own in zip(question, contexts, strict=True)]
+
+
 class FillMask(Pipeline):
     """``{"score", "token", "token_str", "sequence"}`` for the best words behind a mask; several masks: a list each."""
 
@@ -199,6 +240,7 @@ KINDS: dict[str, type[Pipeline]] = {
     "sentiment-analysis": TextClassification,
     "token-classification": TokenClassification,
     "ner": TokenClassification,
+    "question-answering": QuestionAnswering,
     "fill-mask": FillMask,
     "feature-extraction": FeatureExtraction,
     "text-generation": TextGeneration,
@@ -211,6 +253,7 @@ DEFAULTS = {
     "sentiment-analysis": "mood",
     "token-classification": "tags",
     "ner": "tags",
+    "question-answering": "questions",
     "fill-mask": "bert-small-world",
     "feature-extraction": "bert-small-world",
     "text-generation": "gpt-small-world",

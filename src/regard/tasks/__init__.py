@@ -11,6 +11,8 @@ TASKS = Choices(
         "language-model": "regard.tasks.language_modelling:LanguageModelConfig",
         "classification": "regard.tasks.classification:ClassificationConfig",
         "tagging": "regard.tasks.tagging:TaggingConfig",
+        "question-answering": "regard.tasks.question_answering:QuestionAnsweringConfig",
+        "embedding": "regard.tasks.embedding:EmbeddingConfig",
         "masked-language-model": "regard.tasks.masked_language_modelling:MaskedLanguageModelConfig",
     },
 )

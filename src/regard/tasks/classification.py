@@ -30,16 +30,16 @@ from regard.tasks.enclosing import (
     Keep,
     TextBatch,
     Window,
+    enclose_all,
     logits_of,
     refuse_short,
     side_by_side,
+    split_texts,
 )
 from regard.tasks.labels import refuse_few, refuse_unseen
 from regard.tasks.metrics.classes import class_scores
 
 ERRORS_LISTED = 50
-SEPARATOR = "\t"
-"""Stands between two texts that are given as one."""
 
 
 class ClassificationConfig(Part):
@@ -267,20 +267,6 @@ class Classification:
             }
         cut = sum(one.text.cut > 0 for one in encoded)
         return {**scores, "texts_cut": cut, "errors": mistakes(examples, probabilities_NC, gold_N, labels)}
-
-
-def enclose_all(tokenizer: Tokenizer, window: Window, rows: Sequence[tuple[str, ...]]) -> list[Enclosed]:
-    """Rows of one text or two."""
-    firsts = tokenizer.encode_batch([row[0] for row in rows])
-    seconds = iter(tokenizer.encode_batch([row[1] for row in rows if len(row) > 1]))
-    return [
-        window.enclose(first, next(seconds) if len(row) > 1 else None) for row, first in zip(rows, firsts, strict=True)
-    ]
-
-
-def split_texts(text: str | tuple[str, ...]) -> tuple[str, ...]:
-    """Two texts may be given as one, with a tab between them."""
-    return tuple(text.split(SEPARATOR, 1)) if isinstance(text, str) else tuple(text)
 
 
 def mistakes(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,12 +12,13 @@ from torch import Tensor, nn
 
 from regard.core.errors import OptionError
 from regard.core.symbols import Specials
-from regard.data.batching import in_length_order
 from regard.data.tokenizers import Tokenizer
 from regard.tasks.translation import pad
 
 READ_AT_ONCE = 8192
 """Tokens of a batch when texts are answered or scored."""
+SEPARATOR = "\t"
+"""Stands between two texts that are given as one."""
 Keep = Literal["start", "end", "ends"]
 """Which part of a text stays that is longer than the window: its start, its end, or both with a gap between them."""
 
@@ -103,6 +103,20 @@ def side_by_side(texts: Sequence[Enclosed], fill: int, device: torch.device) -> 
     return TextBatch(torch.from_numpy(tokens_BS).to(device), torch.from_numpy(lengths_B).to(device), segments_BS)
 
 
+def enclose_all(tokenizer: Tokenizer, window: Window, rows: Sequence[tuple[str, ...]]) -> list[Enclosed]:
+    """Rows of one text or two."""
+    firsts = tokenizer.encode_batch([row[0] for row in rows])
+    seconds = iter(tokenizer.encode_batch([row[1] for row in rows if len(row) > 1]))
+    return [
+        window.enclose(first, next(seconds) if len(row) > 1 else None) for row, first in zip(rows, firsts, strict=True)
+    ]
+
+
+def split_texts(text: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Two texts may be given as one, with a tab between them."""
+    return tuple(text.split(SEPARATOR, 1)) if isinstance(text, str) else tuple(text)
+
+
 def logits_of(model: nn.Module, text: TextBatch) -> Tensor:
     return model(text.tokens_BS, text.lengths_B, text.segments_BS).float()
 
@@ -113,20 +127,3 @@ def refuse_short(body: Any, longest: int) -> None:
         raise OptionError(
             f"the body reads {body.capacity} tokens, but task.longest is {longest}; set task.longest={body.capacity}"
         )
-
-
-@torch.inference_mode()
-def token_states(body: Any, tokenizer: Tokenizer, texts: Sequence[str], device: torch.device) -> list[Tensor]:
-    """states_SD of every text, symbols included, in the order of the texts; what the body cannot hold is cut."""
-    if not hasattr(body, "represent"):
-        raise OptionError(f"{type(body).__name__} is no body that gives states (see Body in regard.core.seams)")
-    body.eval()
-    window = Window(tokenizer.specials, body.capacity or sys.maxsize)
-    rows = [window.enclose(ids) for ids in tokenizer.encode_batch(list(texts))]
-    found: list[Any] = [None] * len(rows)
-    for indices in in_length_order(np.array([len(row.tokens) for row in rows]).reshape(-1, 1), READ_AT_ONCE):
-        batch = side_by_side([rows[index] for index in indices], tokenizer.specials.pad, device)
-        states_BSD = body.represent(batch.tokens_BS, batch.lengths_B)
-        for place, index in enumerate(indices):
-            found[index] = states_BSD[place, : len(rows[index].tokens)].float().cpu()
-    return found

@@ -1,0 +1,88 @@
+"""Spans for answers: how probable every start and end is, the best of them, and those that were wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from regard.core.errors import DataError, enumerate_problems
+from regard.core.seams import Answer
+from regard.data.questions import Asked
+from regard.tasks.enclosing import logits_of, split_texts
+from regard.tasks.metrics.answers import is_exact
+from regard.tasks.question_windows import QuestionBatch
+
+ERRORS_LISTED = 50
+NEVER = float("-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Answer):
+    """An answer, exactly as it stands between these characters of the context; empty: the context has none."""
+
+    start: int = 0
+    stop: int = 0
+
+    @property
+    def probability(self) -> float:
+        return math.exp(self.log_probability)
+
+
+def places(model: Any, batch: QuestionBatch) -> tuple[Tensor, Tensor, Tensor]:
+    """log-probabilities of starts_BS and of lasts_BS, and nowhere_B: the place that says "not here"."""
+    logits_BS2 = logits_of(model, batch.text)
+    lengths_B = batch.text.lengths_B
+    nowhere_B = torch.zeros_like(lengths_B) if model.body.sight == "both" else lengths_B - 1
+    allowed_BS = batch.context_BS.scatter(1, nowhere_B[:, None], True)
+    open_BS2 = logits_BS2.masked_fill(~allowed_BS[:, :, None], NEVER).log_softmax(dim=1)
+    return open_BS2[:, :, 0], open_BS2[:, :, 1], nowhere_B
+
+
+def best_spans(
+    starts_BS: Tensor, lasts_BS: Tensor, context_BS: Tensor, longest: int, count: int
+) -> list[list[tuple[float, int, int]]]:
+    """For each row up to ``count`` of (log-probability, start, last) with start ≤ last < start + longest."""
+    width = min(longest, starts_BS.shape[1])
+    starts_BS = starts_BS.masked_fill(~context_BS, NEVER)
+    lasts_BS = functional.pad(lasts_BS.masked_fill(~context_BS, NEVER), (0, width - 1), value=NEVER)
+    scores_BN = (starts_BS[:, :, None] + lasts_BS.unfold(1, width, 1)).flatten(1)
+    values_BN, flat_BN = scores_BN.topk(min(count, scores_BN.shape[1]), dim=1)
+    return [
+        [(score, at // width, at // width + at % width) for score, at in zip(scores, flat) if score > NEVER]
+        for scores, flat in zip(values_BN.tolist(), flat_BN.tolist(), strict=True)
+    ]
+
+
+def question_and_context(inputs: Sequence[str | tuple[str, str]]) -> list[tuple[str, str]]:
+    """Both halves of every input; inputs that have only one are refused, all at once."""
+    rows = [split_texts(one) for one in inputs]
+    wrong = [number for number, row in enumerate(rows, 1) if len(row) != 2 or not all(half.strip() for half in row)]
+    if wrong:
+        problems = [f"input {number}: {str(inputs[number - 1])[:60]!r}" for number in wrong[:20]]
+        raise DataError(enumerate_problems("a question and its context are needed, with a tab between them", problems))
+    return [(row[0].strip(), row[1]) for row in rows]
+
+
+def mistakes(
+    asked: Sequence[Asked], answers: Sequence[Found], references: Sequence[Sequence[str]]
+) -> list[dict[str, Any]]:
+    """What was answered wrongly, the surest first."""
+    wrong = [place for place, found in enumerate(answers) if not is_exact(found.text, references[place])]
+    return [
+        {
+            "question": asked[place].question,
+            "context": asked[place].context,
+            "answers": list(references[place]),
+            "predicted": answers[place].text,
+            "probability": answers[place].probability,
+            "line": asked[place].line,
+            "file": asked[place].origin,
+        }
+        for place in sorted(wrong, key=lambda place: -answers[place].log_probability)[:ERRORS_LISTED]
+    ]

@@ -1,0 +1,218 @@
+"""Sentence embedding: texts that belong together get vectors that are near, learned from pairs and their neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional
+
+from regard.core.config import Part
+from regard.core.errors import DataError, OptionError
+from regard.core.seams import Answer, Progress, Sums
+from regard.core.symbols import Sizes
+from regard.data.corpus import Corpus, Pair
+from regard.data.tokenizers import Tokenizer
+from regard.data.vocabularies import Vocabularies
+from regard.decoding.options import Strategy
+from regard.layers.headed import Pool, Pooling, VectorHead
+from regard.tasks.enclosing import (
+    Enclosed,
+    TextBatch,
+    Window,
+    enclose_all,
+    logits_of,
+    refuse_short,
+    side_by_side,
+    split_texts,
+)
+from regard.tasks.metrics.retrieval import retrieval_scores
+from regard.tasks.sentence_vectors import Embedder
+
+NEVER = float("-inf")
+
+
+class EmbeddingConfig(Part):
+    """One vector for a text. Source and target of a pair say the same; the other pairs of a batch are what they are
+    told apart from, so a large ``training.batch_tokens`` teaches more."""
+
+    kind: str = "embedding"
+    longest: int = Field(128, ge=4)  # tokens, the symbols around a text among them; what is longer is cut, and listed
+    pooling: Pooling = "auto"
+    temperature: float = Field(0.05, gt=0)  # divides cosines before the softmax
+
+    def build(self, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> Embedding:
+        if dropout:
+            raise OptionError("tokenizer.dropout is for translation; set it to 0")
+        if any(not isinstance(one, Pair) for own in corpus.splits.values() for one in own[:1]):
+            raise DataError('embedding learns from pairs of texts; choose data.kind = "pairs" (or small-world)')
+        if not vocabularies.joint:
+            raise OptionError("one model reads both sides of a pair and needs one tokenizer: set tokenizer.joint=true")
+        return Embedding(self, corpus, vocabularies)
+
+
+class Mates(NamedTuple):
+    """Two texts that belong together."""
+
+    source: Enclosed
+    target: Enclosed
+
+
+@dataclass(frozen=True, slots=True)
+class MateBatch:
+    """All sources, then all targets; ``same_BB`` says which of the others are no strangers, being equal texts."""
+
+    text: TextBatch
+    same_BB: Tensor
+
+
+class Embedding:
+    """The task over one corpus, which is encoded once."""
+
+    additive = False  # a pair is told apart from the other pairs of its batch
+
+    def __init__(self, config: EmbeddingConfig, corpus: Corpus, vocabularies: Vocabularies) -> None:
+        self.config = config
+        self.corpus = corpus
+        self.vocabularies = vocabularies
+        self._encoded = {split: self.encode(own, split) for split, own in corpus.splits.items()}
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self.vocabularies.target
+
+    def sizes(self) -> Sizes:
+        return self.vocabularies.sizes()
+
+    def head(self, body: Any) -> nn.Module:
+        """A pooled state of length 1; it has nothing to learn of its own."""
+        refuse_short(body, self.config.longest)
+        return VectorHead(Pool(self.config.pooling, body), unit=True)
+
+    # -- examples and batches -------------------------------------------------------------------------------
+
+    def encode(self, pairs: Sequence[Pair], split: str = "") -> list[Mates]:
+        """What is cut is listed in the ledger, where it belongs to a split."""
+        window = Window(self.tokenizer.specials, self.config.longest)
+        sides = [
+            enclose_all(self.tokenizer, window, [(getattr(pair, side),) for pair in pairs])
+            for side in ("source", "target")
+        ]
+        made = [Mates(*both) for both in zip(*sides, strict=True)]
+        if split:
+            for pair, mates in zip(pairs, made, strict=True):
+                if mates.source.cut or mates.target.cut:
+                    reason = f"longer than task.longest = {self.config.longest} tokens"
+                    cut = f"{mates.source.cut + mates.target.cut} tokens were cut"
+                    self.corpus.ledger.truncate(split, pair.origin, pair.line, reason, cut)
+        return made
+
+    def examples(self, split: str, epoch: int) -> Sequence[Mates]:
+        return self._encoded.get(split, [])
+
+    @property
+    def weights(self) -> Sequence[float]:
+        return self.corpus.weights
+
+    def lengths(self, examples: Sequence[Mates]) -> np.ndarray:
+        return np.array([(len(one.source.tokens), len(one.target.tokens)) for one in examples]).reshape(-1, 2)
+
+    def weight(self, lengths_NA: np.ndarray) -> int:
+        return len(lengths_NA)
+
+    def collate(self, examples: Sequence[Mates], device: torch.device) -> MateBatch:
+        sides = [one.source for one in examples], [one.target for one in examples]
+        text = side_by_side([*sides[0], *sides[1]], self.tokenizer.specials.pad, device)
+        same_BB = equal_texts(sides[0]) | equal_texts(sides[1])
+        return MateBatch(text, torch.from_numpy(same_BB).to(device))
+
+    # -- loss -----------------------------------------------------------------------------------------------
+
+    def sums(self, model: nn.Module, batch: MateBatch) -> Sums:
+        """The cross-entropy of finding the mate among the batch, in both directions (van den Oord et al. 2018, eq. 4),
+        over cosines divided by the temperature."""
+        sources_BD, targets_BD = logits_of(model, batch.text).chunk(2)
+        count = len(sources_BD)
+        logits_BB = (sources_BD @ targets_BD.T / self.config.temperature).masked_fill(batch.same_BB, NEVER)
+        mates_B = torch.arange(count, device=logits_BB.device)
+        loss = functional.cross_entropy(logits_BB, mates_B, reduction="sum")
+        loss = (loss + functional.cross_entropy(logits_BB.T, mates_B, reduction="sum")) / 2
+        right = (logits_BB.argmax(dim=1) == mates_B).sum()
+        return Sums({"loss": loss, "mates_found": right}, {"loss": count, "mates_found": count})
+
+    # -- answers and scores ---------------------------------------------------------------------------------
+
+    def embedder(self, model: nn.Module, device: torch.device) -> Embedder:
+        return Embedder.of(
+            model, self.tokenizer, device, pooling=self.config.pooling, longest=self.config.longest, unit=True
+        )
+
+    def predict(
+        self,
+        model: nn.Module,
+        inputs: Sequence[str],
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> list[list[Answer]]:
+        """Of two texts with a tab between them their cosine, of one its vector as numbers."""
+        rows = [split_texts(one) for one in inputs]
+        flat = [text for row in rows for text in row]
+        vectors = iter(self.embedder(model, device).embed_all(flat, progress))
+        found = []
+        for row in rows:
+            own = [next(vectors) for _ in row]
+            cosine = float(own[0] @ own[-1])
+            text = f"{cosine:.6f}" if len(own) > 1 else " ".join(f"{number:.6f}" for number in own[0])
+            found.append([Answer(text, 0.0, cosine)])
+        return found
+
+    def score(
+        self,
+        model: nn.Module,
+        split: str,
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """How often the nearest text of the other side is the mate, and its mean reciprocal rank."""
+        return self.judge(model, self.corpus.splits[split], self._encoded[split], device, progress)
+
+    def score_pairs(
+        self,
+        model: nn.Module,
+        pairs: Sequence[Pair],
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """The same for pairs that a user gives."""
+        return self.judge(model, pairs, self.encode(pairs), device, progress)
+
+    def judge(
+        self,
+        model: nn.Module,
+        pairs: Sequence[Pair],
+        encoded: Sequence[Mates],
+        device: torch.device,
+        progress: Progress | None,
+    ) -> dict[str, Any]:
+        texts = [one.source for one in encoded] + [one.target for one in encoded]
+        vectors_ND = self.embedder(model, device).vectors(texts, progress)
+        sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        scores = retrieval_scores(vectors_ND[: len(pairs)], vectors_ND[len(pairs) :], *sides)
+        return {**scores, "texts_cut": sum(text.cut > 0 for text in texts)}
+
+
+def equal_texts(texts: Sequence[Enclosed]) -> np.ndarray:
+    """same_BB: which of the others are the same text, which nobody could tell apart."""
+    keys: dict[bytes, int] = {}
+    kinds_B = np.array([keys.setdefault(text.tokens.tobytes(), len(keys)) for text in texts])
+    same_BB = kinds_B[:, None] == kinds_B
+    np.fill_diagonal(same_BB, val=False)
+    return same_BB

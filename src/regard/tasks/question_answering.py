@@ -1,0 +1,282 @@
+"""Extractive question answering: a head on any body says where in a context the answer starts and ends."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from pydantic import Field
+from torch import nn
+from torch.nn import functional
+
+from regard.core.config import Part
+from regard.core.errors import DataError, OptionError
+from regard.core.seams import Answer, Progress, Sums
+from regard.core.symbols import Sizes
+from regard.data.batching import in_length_order
+from regard.data.corpus import Pair
+from regard.data.examples import ExampleCorpus
+from regard.data.questions import Asked, Reference
+from regard.data.tokenizers import Tokenizer
+from regard.data.vocabularies import Vocabularies
+from regard.decoding.options import Strategy
+from regard.layers.headed import TokenHead
+from regard.tasks.answer_spans import NEVER, Found, best_spans, mistakes, places, question_and_context
+from regard.tasks.enclosing import READ_AT_ONCE, SEPARATOR, refuse_short
+from regard.tasks.metrics.answers import answer_scores
+from regard.tasks.question_windows import NOT_HERE, Frame, QuestionBatch, Stretch, batched, read_contexts
+
+
+class QuestionAnsweringConfig(Part):
+    """Where in a context the answer to a question stands.
+
+    Every window has one place beside its context that says "not here": the first token, or the last where states know
+    only what stood before. Training windows without the answer point there, so that windows can be compared.
+    """
+
+    kind: str = "question-answering"
+    longest: int = Field(384, ge=8)  # tokens of a window: question, context and the symbols around them
+    stride: int = Field(128, ge=1)  # tokens from the start of a window to that of the next
+    longest_question: int = Field(64, ge=1)  # tokens; what is longer is cut, and listed
+    longest_answer: int = Field(30, ge=1)  # tokens
+    unanswerable: Literal["auto", "yes", "no"] = "auto"  # whether it may say nothing; auto: if training questions do
+    threshold: float = 0.0  # how much more log-probable than any answer it must be that there is none
+    dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
+
+    def settled(self, corpus: ExampleCorpus[Asked]) -> QuestionAnsweringConfig:
+        """With what the data says about unanswerable questions."""
+        if self.unanswerable != "auto":
+            return self
+        silent = any(not one.answers for one in corpus.splits.get("train", ()) if isinstance(one, Asked))
+        return self.model_copy(update={"unanswerable": "yes" if silent else "no"})
+
+    def unsettled(self) -> QuestionAnsweringConfig:
+        return self.model_copy(update={"unanswerable": "auto"})
+
+    def build(
+        self, corpus: ExampleCorpus[Asked], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+    ) -> QuestionAnswering:
+        if dropout:
+            raise OptionError("tokenizer.dropout is for pairs; set it to 0")
+        if any(not isinstance(one, Asked) for own in corpus.splits.values() for one in own[:1]):
+            raise DataError('question answering needs questions; choose data.kind = "questions" (or world-questions)')
+        if vocabularies.target.specials.eos < 0:
+            raise OptionError("question answering needs a symbol that closes a text, which this tokenizer lacks")
+        return QuestionAnswering(self, corpus, vocabularies)
+
+
+class QuestionAnswering:
+    """The task over one corpus, which is encoded once."""
+
+    additive = True
+
+    def __init__(
+        self, config: QuestionAnsweringConfig, corpus: ExampleCorpus[Asked], vocabularies: Vocabularies
+    ) -> None:
+        self.config = config
+        self.corpus = corpus
+        self.vocabularies = vocabularies
+        specials = vocabularies.target.specials
+        self.frame = Frame(specials, config.longest, config.stride, config.longest_question)
+        self._encoded = {split: self.encode(own, split) for split, own in corpus.splits.items()}
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self.vocabularies.target
+
+    def sizes(self) -> Sizes:
+        return self.vocabularies.sizes()
+
+    def head(self, body: Any) -> nn.Module:
+        """Two numbers for every token: how much it is a start, and how much an end."""
+        refuse_short(body, self.config.longest)
+        return TokenHead(body.state_width, 2, self.config.dropout)
+
+    # -- examples and batches -------------------------------------------------------------------------------
+
+    def encode(self, asked: Sequence[Asked], split: str = "") -> list[Stretch]:
+        """Windows of every question; what is cut, and what cannot be found exactly, is listed for a split."""
+        contexts = read_contexts(self.tokenizer, [one.context for one in asked])
+        questions = self.tokenizer.encode_batch([one.question for one in asked])
+        most = self.config.longest_question
+        stretches: list[Stretch] = []
+        inexact = long = windowed = nowhere = 0
+        longer = sum(len(ids) > most for ids in questions)
+        if longer and not split:
+            message = f"{longer} of {len(asked)} questions are longer than task.longest_question = {most} tokens"
+            warnings.warn(f"{message}; their ends were cut off", stacklevel=4)
+        for number, (one, ids) in enumerate(zip(asked, questions, strict=True)):
+            context, question = contexts[one.context], np.array(ids[:most], dtype=np.int32)
+            if split and len(ids) > most:
+                reason = f"a question longer than task.longest_question = {most} tokens"
+                cut = f"{len(ids) - most} tokens were cut"
+                self.corpus.ledger.truncate(split, one.origin, one.line, reason, cut)
+            start, last = NOT_HERE, NOT_HERE
+            if one.answers:
+                text, place = one.answers[0]
+                start, last = context.tokens(place, place + len(text))
+                inexact += start >= 0 and context.characters(start, last) != (place, place + len(text))
+                long += last - start >= self.config.longest_answer
+            before = len(stretches)
+            for first, size in self.frame.windows(question, len(context.ids_S)):
+                held = first <= start and last < first + size and start >= 0
+                place_2 = (start, last) if held else (NOT_HERE, NOT_HERE)
+                stretches.append(Stretch(number, question, context, first, size, *place_2))
+            windowed += len(stretches) - before > 1
+            nowhere += bool(one.answers) and all(window.start == NOT_HERE for window in stretches[before:])
+        if split:
+            self.note(split, inexact, long, nowhere, windowed, len(stretches))
+        return stretches
+
+    def note(self, split: str, inexact: int, long: int, nowhere: int, windowed: int, windows: int) -> None:
+        """What a ledger says about a split beside its lines."""
+        notes = {
+            f"{split}: {inexact} answers begin or end inside a piece of the tokenizer; the whole pieces stand for them":
+                inexact,
+            f"{split}: {long} answers are longer than task.longest_answer = {self.config.longest_answer} tokens and "
+            "will not be found": long,
+            f"{split}: {nowhere} answers are held whole by no window; raise task.longest or lower task.stride": nowhere,
+            f"{split}: {windowed} questions have contexts longer than a window, {windows} windows in all": windowed,
+        }  # fmt: skip
+        self.corpus.ledger.notes.extend(note for note, count in notes.items() if count)
+
+    def examples(self, split: str, epoch: int) -> Sequence[Stretch]:
+        return self._encoded.get(split, [])
+
+    def lengths(self, examples: Sequence[Stretch]) -> np.ndarray:
+        return np.array([self.frame.length(one) for one in examples]).reshape(-1, 1)
+
+    def weight(self, lengths_NA: np.ndarray) -> int:
+        return len(lengths_NA)
+
+    def collate(self, examples: Sequence[Stretch], device: torch.device) -> QuestionBatch:
+        return batched(self.frame, examples, device)
+
+    # -- loss -----------------------------------------------------------------------------------------------
+
+    def sums(self, model: nn.Module, batch: QuestionBatch) -> Sums:
+        """The mean of the two cross-entropies over the places of the context and the one that says "not here"."""
+        starts_BS, lasts_BS, nowhere_B = places(model, batch)
+        start_B = torch.where(batch.starts_B == NOT_HERE, nowhere_B, batch.starts_B)
+        last_B = torch.where(batch.lasts_B == NOT_HERE, nowhere_B, batch.lasts_B)
+        loss = functional.nll_loss(starts_BS, start_B, reduction="sum")
+        loss = (loss + functional.nll_loss(lasts_BS, last_B, reduction="sum")) / 2
+        right = ((starts_BS.argmax(dim=-1) == start_B) & (lasts_BS.argmax(dim=-1) == last_B)).sum()
+        count = len(start_B)
+        return Sums({"loss": loss, "span_accuracy": right}, {"loss": count, "span_accuracy": count})
+
+    # -- answers and scores ---------------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def search(
+        self,
+        model: nn.Module,
+        stretches: Sequence[Stretch],
+        questions: int,
+        device: torch.device,
+        n_best: int = 1,
+        progress: Progress | None = None,
+    ) -> list[list[Found]]:
+        """The best spans of every question over all its windows; a span that two windows hold counts once."""
+        model.eval()
+        spans: list[dict[tuple[int, int], float]] = [{} for _ in range(questions)]
+        silent = [0.0] * questions  # that there is no answer, by the window that believes in it least
+        texts = [""] * questions
+        done = 0
+        for indices in in_length_order(self.lengths(stretches), READ_AT_ONCE):
+            batch = self.collate([stretches[index] for index in indices], device)
+            starts_BS, lasts_BS, nowhere_B = places(model, batch)
+            nowhere_1B = nowhere_B[:, None]
+            nothing_B = (starts_BS.gather(1, nowhere_1B) + lasts_BS.gather(1, nowhere_1B)).flatten().tolist()
+            best_B = best_spans(starts_BS, lasts_BS, batch.context_BS, self.config.longest_answer, n_best)
+            for index, nothing, rows in zip(indices, nothing_B, best_B, strict=True):
+                one = stretches[index]
+                shift = one.first - self.frame.before(one.question)
+                own = spans[one.number]
+                texts[one.number] = one.context.text
+                silent[one.number] = min(silent[one.number], nothing)
+                for score, start, last in rows:
+                    place = one.context.characters(start + shift, last + shift)
+                    if place[1] > place[0]:
+                        own[place] = max(own.get(place, NEVER), score)
+            done += len(indices)
+            if progress is not None:
+                progress(done, len(stretches))
+        return [self.ranked(*one, n_best) for one in zip(texts, spans, silent, strict=True)]
+
+    def ranked(self, text: str, spans: dict[tuple[int, int], float], silent: float, n_best: int) -> list[Found]:
+        found = [Found(text[start:stop], score, math.exp(score), start, stop) for (start, stop), score in spans.items()]
+        handicap = {0: self.config.threshold}  # only "no answer" stops where the text begins
+        if self.config.unanswerable == "yes" or not found:
+            found.append(Found("", silent, math.exp(silent)))
+        found.sort(key=lambda one: (handicap.get(one.stop, 0.0) - one.log_probability, one.start, one.stop))
+        return found[:n_best]
+
+    def answer(
+        self,
+        model: nn.Module,
+        asked: Sequence[tuple[str, str]],
+        device: torch.device,
+        n_best: int = 1,
+        progress: Progress | None = None,
+    ) -> list[list[Found]]:
+        """For each (question, context) its answers, the most probable first."""
+        examples = [Asked(question, context) for question, context in asked]
+        return self.search(model, self.encode(examples), len(examples), device, n_best, progress)
+
+    def predict(
+        self,
+        model: nn.Module,
+        inputs: Sequence[str | tuple[str, str]],
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> list[list[Answer]]:
+        """Each input is a question and its context with a tab between them; the score is the probability."""
+        asked = question_and_context(inputs)
+        return [[*own] for own in self.answer(model, asked, device, getattr(options, "n_best", 1), progress)]
+
+    def score(
+        self,
+        model: nn.Module,
+        split: str,
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Exact match and F1, and the errors with their contexts."""
+        return self.judge(model, self.corpus.splits[split], self._encoded[split], device, progress)
+
+    def score_pairs(
+        self,
+        model: nn.Module,
+        pairs: Sequence[Pair],
+        options: Strategy,
+        device: torch.device,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """The same for lines that a user gives: question and context, and in the other file the right answers, all
+        with tabs between them."""
+        both = question_and_context([pair.source for pair in pairs])
+        given = [
+            Asked(*own, tuple(Reference(text, 0) for text in pair.target.split(SEPARATOR)), pair.line, pair.origin)
+            for own, pair in zip(both, pairs, strict=True)
+        ]
+        return self.judge(model, given, self.encode(given), device, progress)
+
+    def judge(
+        self,
+        model: nn.Module,
+        asked: Sequence[Asked],
+        stretches: Sequence[Stretch],
+        device: torch.device,
+        progress: Progress | None,
+    ) -> dict[str, Any]:
+        answers = [own[0] for own in self.search(model, stretches, len(asked), device, 1, progress)]
+        references = [[text for text, _ in one.answers] for one in asked]
+        scores = answer_scores([one.text for one in answers], references)
+        return {**scores, "windows": len(stretches), "errors": mistakes(asked, answers, references)}

@@ -1,0 +1,129 @@
+"""Texts become vectors: the states of any body, pooled, in batches of like length, the order kept."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from regard.core.errors import DataError, OptionError
+from regard.core.seams import Progress
+from regard.core.symbols import Specials
+from regard.data.batching import in_length_order
+from regard.data.tokenizers import Tokenizer
+from regard.layers.headed import Headed, Pool, Pooling, VectorHead
+from regard.tasks.enclosing import Enclosed, TextBatch, Window, enclose_all, side_by_side
+
+AT_ONCE = 2048
+"""Tokens of a batch: few enough that what a layer makes of them stays near the processor."""
+
+
+class Vectors(NamedTuple):
+    """vectors_ND in the order of the texts, and how many of these were longer than the window and were cut."""
+
+    vectors_ND: np.ndarray
+    cut: int
+
+
+@dataclass(frozen=True)
+class Embedder:
+    """A body and how its states become one vector; ``longest`` tokens are read (0: as many as there are)."""
+
+    body: Any
+    head: VectorHead
+    tokenizer: Tokenizer
+    specials: Specials
+    longest: int
+    device: torch.device
+
+    @classmethod
+    def of(
+        cls,
+        model: nn.Module,
+        tokenizer: Tokenizer,
+        device: torch.device,
+        *,
+        pooling: Pooling = "mean",
+        unit: bool = True,
+        specials: Specials | None = None,
+        longest: int = 0,
+    ) -> Embedder:
+        """Of any model that is a body, or has one under its head."""
+        body: Any = model.body if isinstance(model, Headed) else model
+        if not hasattr(body, "represent"):
+            raise OptionError(
+                f"{type(body).__name__} gives a text no states (see Body in regard.core.seams), so it cannot embed"
+            )
+        limits = [limit for limit in (body.capacity, longest) if limit]
+        head = VectorHead(Pool(pooling, body), unit=unit)
+        return cls(body, head, tokenizer, specials or tokenizer.specials, min(limits, default=0), device)
+
+    def enclose(self, texts: Sequence[str]) -> list[Enclosed]:
+        """Between the symbols, cut to the window."""
+        window = Window(self.specials, self.longest or 1 << 62)
+        made = enclose_all(self.tokenizer, window, [(text,) for text in texts])
+        empty = [number for number, one in enumerate(made, start=1) if not len(one.tokens)]
+        if empty:
+            raise DataError(
+                f"text {', '.join(map(str, empty[:10]))} is empty, and this tokenizer puts nothing around a text, so "
+                "there is nothing to embed; leave empty texts out"
+            )
+        return made
+
+    def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+        made = self.enclose(texts)
+        return Vectors(self.vectors(made, progress), sum(one.cut > 0 for one in made))
+
+    def embed_all(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
+        """vectors_ND alone; a warning counts what had to be cut."""
+        made = self.embed(texts, progress)
+        if made.cut:
+            warnings.warn(
+                f"{made.cut} of {len(texts)} texts are longer than the {self.longest} tokens that the model reads; "
+                "their ends were cut off",
+                stacklevel=3,
+            )
+        return made.vectors_ND
+
+    @torch.inference_mode()
+    def vectors(self, texts: Sequence[Enclosed], progress: Progress | None = None) -> np.ndarray:
+        found_ND = np.zeros((len(texts), self.body.state_width), np.float32)
+        done = 0
+        for indices, batch, states_BSD in self.read(texts):
+            found_ND[indices] = self.head(states_BSD, batch.lengths_B).float().cpu().numpy()
+            done += len(indices)
+            if progress is not None:
+                progress(done, len(texts))
+        return found_ND
+
+    @torch.inference_mode()
+    def states(self, texts: Sequence[str]) -> list[Tensor]:
+        """states_SD of every token, the symbols around a text among them, in the order of the texts."""
+        made = self.enclose(texts)
+        found: dict[int, Tensor] = {}
+        for indices, _, states_BSD in self.read(made):
+            for place, index in enumerate(indices):
+                found[int(index)] = states_BSD[place, : len(made[index].tokens)].float().cpu()
+        return [found[index] for index in range(len(made))]
+
+    def read(self, texts: Sequence[Enclosed]) -> Iterator[tuple[np.ndarray, TextBatch, Tensor]]:
+        """Batches of like length: which texts, how they are read, and their states_BSD."""
+        self.body.eval()
+        lengths_N1 = np.array([len(one.tokens) for one in texts]).reshape(-1, 1)
+        for indices in in_length_order(lengths_N1, AT_ONCE):
+            batch = side_by_side([texts[index] for index in indices], self.specials.pad, self.device)
+            yield indices, batch, self.body.represent(batch.tokens_BS, batch.lengths_B)
+
+
+def around(task: Any, specials: Specials) -> Specials:
+    """The symbols that stood around a text when the run was trained: translators read a text and what closes it, a
+    language model what opens one and the text."""
+    if hasattr(task, "continuation"):
+        opening = specials.opening if specials.opening >= 0 else specials.eos
+        return replace(specials, sos=opening, eos=-1)
+    return replace(specials, sos=-1) if hasattr(task, "engine") else specials
