@@ -245,3 +245,19 @@ def test_ways_of_decoding_are_refused(run: Run, capfd: pytest.CaptureFixture[str
         main(["predict", str(run.folder.path), "soup", "--beam", "3"])
     assert stop.value.code == 1
     assert "--beam belong to runs that write answers" in capfd.readouterr().err
+
+
+def test_a_run_with_a_head_is_checked_compared_and_not_exported(run: Run, tmp_path: Path) -> None:
+    from regard.interop.checking import check
+    from regard.interop.exporting import TARGETS, export
+    from regard.runs.significance import significance
+
+    found = {one.name: one for one in check(load(run.folder.path))}
+    assert all(one.holds for one in found.values())
+    assert not found["batch"].skipped
+    assert not found["fused"].skipped
+    assert "has no counterpart there" in found["huggingface"].skipped
+    assert significance(run, run)["difference"] == 0
+    for target in TARGETS:
+        with pytest.raises(OptionError):
+            export(run.folder.path, target, tmp_path / target)

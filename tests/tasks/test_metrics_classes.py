@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from regard.tasks.metrics.classes import brier, calibration_error, class_scores, confusion, macro_f1
+from regard.tasks.metrics.classes import brier, calibration_error, class_scores, confusion, macro_f1, paired_hits
 
 GOLD = np.array([0, 0, 0, 1, 1, 2])
 SAID = np.array([0, 0, 1, 1, 2, 2])
@@ -52,3 +52,15 @@ def test_the_same_as_scikit_learn() -> None:
     counts = confusion(gold, said, 5)
     assert (counts == metrics.confusion_matrix(gold, said)).all()
     assert macro_f1(counts) == pytest.approx(metrics.f1_score(gold, said, average="macro"))
+
+
+def test_a_difference_is_told_from_chance() -> None:
+    right = [True] * 90 + [False] * 10
+    same = paired_hits(right, right)
+    assert (same.difference, same.p_value) == (0.0, 1.0)
+    worse = [True] * 60 + [False] * 40
+    found = paired_hits(worse, right)
+    assert found.difference == pytest.approx(30.0)
+    assert found.significant
+    assert "30.00 % accuracy more" in found.sentence
+    assert not paired_hits([True, False] * 5, [True] * 6 + [False] * 4).significant

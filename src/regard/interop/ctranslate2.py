@@ -11,7 +11,7 @@ import numpy as np
 from regard.core.config import nearest
 from regard.core.errors import OptionError, RunError
 from regard.interop.ctranslate2_model import refuse_inexpressible, specification
-from regard.interop.folders import new_folder
+from regard.interop.folders import new_folder, refuse_headed
 from regard.runs.load import Run
 from regard.training import checkpoints
 
@@ -44,6 +44,7 @@ def convert(run: Run, out: Path, dtype: str = "float32") -> Any:
     """
     library()
     refuse_unknown(dtype)
+    refuse_headed(run)
     spec = specification(run)
     spec.validate()
     spec.optimize(quantization=dtype)

@@ -18,7 +18,7 @@ from regard.interop import ctranslate2, enclosing, generation
 from regard.interop.families import family_of_model
 from regard.interop.family import Family
 from regard.interop.files import SINGLE
-from regard.interop.folders import new_folder, refuse_taken
+from regard.interop.folders import new_folder, refuse_headed, refuse_taken
 from regard.interop.importing import CONFIG
 from regard.interop.onnx_export import write_onnx
 from regard.interop.vocabulary import CONFIG as SETTINGS
@@ -62,6 +62,7 @@ def to_ctranslate2(run: Run, out: Path, dtype: str) -> Exported:
 
 def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
     """config.json, model.safetensors, generation_config.json and the tokenizer's files."""
+    refuse_headed(run)
     where, table = str(run.folder.path), run.recipe.model.model_dump()
     family = family_of_model(table, where)
     context = text_context(run) if family.task != "translation" else 0

@@ -20,7 +20,7 @@ from regard.core.symbols import Specials
 from regard.data.vocabularies import JOINT, SOURCE, TARGET
 from regard.decoding.sentences import Symbols
 from regard.interop import onnx_graphs, onnx_recurrent
-from regard.interop.folders import new_folder
+from regard.interop.folders import new_folder, refuse_headed
 from regard.interop.onnx_graphs import Graph
 from regard.interop.onnx_running import ABOUT, logits
 from regard.interop.vocabulary import closed
@@ -55,6 +55,7 @@ def write_onnx(run: Run, out: Path) -> list[str]:
 
 def fill(run: Run, folder: Path) -> list[str]:
     """All files, unchecked, into a folder that exists; returns the graphs."""
+    refuse_headed(run)
     graphs = graphs_of(run)
     for graph in graphs:
         write_graph(graph, folder / graph.file)

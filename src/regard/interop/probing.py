@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from regard.attention import softmax
 from regard.core.taps import attention_points
+from regard.layers.headed import Headed
 from regard.runs.load import Run
 
 EXACT = 1e-4  # logits in float32: another order of summation, nothing more
@@ -63,6 +64,13 @@ class Probe:
             length = min(LENGTH, model.context or LENGTH)
             return cls(model, None, torch.randint(4, sizes.outputs, (ROWS, length), generator=generator))
         specials = run.vocabularies.source.specials
+        if isinstance(model, Headed):
+            body: Any = model.body
+            length = min(size for size in (body.capacity, getattr(run.recipe.task, "longest", 0), LENGTH) if size)
+            lengths_B = torch.tensor([max(length - 5 * row, 1) for row in range(ROWS)])
+            tokens_BS = torch.randint(4, sizes.inputs, (ROWS, length), generator=generator)
+            tokens_BS[torch.arange(length) >= lengths_B[:, None]] = max(specials.pad, 0)
+            return cls(model, None, tokens_BS, lengths_B)
         if hasattr(run.task, "filling"):
             length = min(LENGTH, model.context or LENGTH)
             lengths_B = torch.tensor([max(length - 5 * row, 1) for row in range(ROWS)])
@@ -77,6 +85,9 @@ class Probe:
         return cls(model, (source_BS, lengths_B), torch.randint(4, sizes.outputs, (ROWS, LENGTH), generator=generator))
 
     def logits(self) -> Tensor:
+        if isinstance(self.model, Headed):
+            said = self.model(self.tokens_BT, self.lengths_B).float()
+            return said[:, None] if said.dim() == 2 else self.visible(said)  # of a whole text, or of every token
         if self.lengths_B is not None:
             return self.visible(self.model.head(self.model(self.tokens_BT, self.lengths_B)).float())
         states_BTD = self.model(self.tokens_BT) if self.source is None else self.model(*self.source, self.tokens_BT)
@@ -115,7 +126,8 @@ class Probe:
 
     def alone(self) -> Tensor:
         rows = [self.row(number).logits() for number in range(len(self.tokens_BT))]
-        return torch.cat([functional.pad(row, (0, 0, 0, self.tokens_BT.shape[1] - row.shape[1])) for row in rows])
+        most = max(row.shape[1] for row in rows)
+        return torch.cat([functional.pad(row, (0, 0, 0, most - row.shape[1])) for row in rows])
 
     def row(self, number: int) -> Probe:
         """One text without the others, and without the padding that they made it wear."""
@@ -185,5 +197,13 @@ def compared(name: str, what: str, plain: Tensor, other: Tensor, tolerance: floa
         return Check(name, what, difference, tolerance)
     first = int(differs_T.float().argmax())
     row = int((plain[:, first].argmax(-1) != other[:, first].argmax(-1)).float().argmax())
-    said = [run.vocabularies.target.token(int(logits[row, first].argmax())) for logits in (plain, other)]
+    said = [choice(run, int(logits[row, first].argmax())) for logits in (plain, other)]
     return Check(name, what, difference, tolerance, first, *said)
+
+
+def choice(run: Run, place: int) -> str:
+    """What stands at a place of the logits: a piece, or what a head chooses among."""
+    if not isinstance(run.model, Headed):
+        return run.vocabularies.target.token(place)
+    labels = getattr(run.recipe.task, "labels", ())
+    return str(labels[place] if labels else place)

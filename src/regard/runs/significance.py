@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from regard.core.errors import OptionError
 from regard.data.ledger import Ledger
 from regard.data.readers import read_parallel
 from regard.decoding.options import Strategy
@@ -21,6 +22,7 @@ def significance(
 
     It is of BLEU, unless the first run's task has its own way to ``compare`` answers.
     """
+    refuse_incomparable(run, other)
     if source:
         pairs = read_parallel(Path(source), Path(reference), "given", Ledger())
     else:
@@ -34,3 +36,13 @@ def significance(
         tokenize = run.recipe.task.bleu_tokenize  # type: ignore[attr-defined]
         found = paired_significance(*answers, [pair.target for pair in pairs], tokenize=tokenize)
     return {**asdict(found), "run": str(other.folder.path), "sentence": found.sentence}
+
+
+def refuse_incomparable(run: Run, other: Run) -> None:
+    kinds = run.recipe.task.kind, other.recipe.task.kind
+    if kinds[0] != kinds[1]:
+        raise OptionError(f"one run is for {kinds[0]}, the other for {kinds[1]}; compare runs of one task")
+    if not hasattr(run.task, "compare") and not hasattr(run.recipe.task, "bleu_tokenize"):
+        raise OptionError(
+            f"runs for {kinds[0]} have no paired test; evaluate each of them, and compare their scores and intervals"
+        )

@@ -37,7 +37,8 @@ from regard.tasks.enclosing import (
     split_texts,
 )
 from regard.tasks.labels import refuse_few, refuse_unseen
-from regard.tasks.metrics.classes import class_scores
+from regard.tasks.metrics.bleu import Comparison
+from regard.tasks.metrics.classes import class_scores, paired_hits
 
 ERRORS_LISTED = 50
 
@@ -246,6 +247,11 @@ class Classification:
         ]
         refuse_unseen(((one.label, one) for one in given), self.places)
         return self.judge(model, given, self.encode(given), device, progress)
+
+    def compare(self, pairs: Sequence[Any], first: Sequence[str], second: Sequence[str]) -> Comparison:
+        """Two runs' labels of the same texts: is the difference more than chance?"""
+        gold = [pair.target for pair in pairs]
+        return paired_hits(*([said == label for said, label in zip(own, gold, strict=True)] for own in (first, second)))
 
     def judge(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.text import wilson_interval
 
 BINS = 15
@@ -90,3 +91,19 @@ def brier(probabilities_NC: np.ndarray, gold_N: np.ndarray) -> float:
     """The mean squared distance between what was said and what is so, summed over classes (Brier 1950)."""
     truth_NC = np.eye(probabilities_NC.shape[1])[gold_N]
     return float(((probabilities_NC - truth_NC) ** 2).sum(axis=1).mean())
+
+
+def paired_hits(first: Sequence[bool], second: Sequence[bool], *, samples: int = 1000, seed: int = 12345) -> Comparison:
+    """Whether two systems are right equally often, but for chance: paired bootstrap resampling, in per cent.
+
+    The p-value is how often a resampled difference is as far from the observed one as that is from nothing.
+    """
+    rights_2N = 100.0 * np.array([first, second], dtype=np.float64)
+    score_a, score_b = rights_2N.mean(axis=1)
+    difference = float(score_b - score_a)
+    generator = np.random.default_rng(seed)
+    gap_N = rights_2N[1] - rights_2N[0]
+    resampled = np.array([gap_N[generator.integers(len(gap_N), size=len(gap_N))].mean() for _ in range(samples)])
+    beyond = np.abs(resampled - difference) >= abs(difference)
+    p_value = (int(beyond.sum()) + 1) / (samples + 1)
+    return Comparison("% accuracy", float(score_a), float(score_b), difference, p_value, f"bs:{samples}|seed:{seed}")
