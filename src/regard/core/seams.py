@@ -93,8 +93,10 @@ class Body(Protocol):
     ``reading`` names the modules that are needed for it: the others write, and a head takes their place.
     """
 
-    sight: Literal["both", "before"]
     reading: tuple[str, ...]
+
+    @property
+    def sight(self) -> Literal["both", "before"]: ...
 
     @property
     def capacity(self) -> int: ...

@@ -52,7 +52,6 @@ class Bahdanau(nn.Module):
 
     source_attention = "attention"  # the tap that shows what is read of the source
     state_path = "cell"  # the tap along which the past travels
-    sight = "both"
     capacity = 0
     reading = ("source_embedding", "encoder", "dropout")
 
@@ -73,6 +72,10 @@ class Bahdanau(nn.Module):
         self.bridge = Bridge(memory, config.width, 1, self.cell.parts)
         self.readout = Maxout(config.width + memory + embedded, self.head.width, config.dropout)
         self.dropout = Dropout(config.dropout)
+
+    @property
+    def sight(self) -> str:
+        return "both" if self.config.bidirectional else "before"
 
     @property
     def state_width(self) -> int:

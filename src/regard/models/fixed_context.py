@@ -46,7 +46,6 @@ class FixedContext(nn.Module):
     """Everything that the decoder ever learns of the source is c = tanh(V h), h the encoder's last states."""
 
     state_path = "decoder.cells.0"  # the tap along which the past travels
-    sight = "both"
     capacity = 0
     reading = ("source_embedding", "encoder", "dropout")
 
@@ -68,6 +67,10 @@ class FixedContext(nn.Module):
         self.bridge = Bridge(config.width, config.width, config.decoder_layers, self.decoder.parts)
         self.readout = Readout(config.width + embedded + shown, self.head.width, config.dropout)
         self.dropout = Dropout(config.dropout)
+
+    @property
+    def sight(self) -> str:
+        return "both" if self.config.bidirectional else "before"
 
     @property
     def state_width(self) -> int:

@@ -52,7 +52,6 @@ class Luong(nn.Module):
 
     source_attention = "attention"  # the tap that shows what is read of the source
     state_path = "decoder.cells.0"  # the tap along which the past travels
-    sight = "both"
     capacity = 0
     reading = ("source_embedding", "encoder", "dropout")
 
@@ -75,6 +74,10 @@ class Luong(nn.Module):
         self.attention: Reader = config.attention.build(config.width, memory)  # type: ignore[attr-defined]
         self.readout = Readout(memory + config.width, self.head.width, config.dropout)
         self.dropout = Dropout(config.dropout)
+
+    @property
+    def sight(self) -> str:
+        return "both" if self.config.bidirectional else "before"
 
     @property
     def state_width(self) -> int:

@@ -142,7 +142,6 @@ class Transformer(nn.Module):
     source_attention = "decoder.*.cross"  # the taps that show what is read of the source
     state_path = "decoder.layers.0"  # the tap along which the past travels
     depth_path = "decoder.layers.*"  # the taps that show the states on their way to an answer
-    sight = "both"
     reading = ("source_embedding", "encoder")
 
     def __init__(self, config: TransformerConfig, sizes: Sizes) -> None:
@@ -162,6 +161,10 @@ class Transformer(nn.Module):
     def longest(self) -> tuple[int, int]:
         """How many positions a source and an answer may have; 0: as many as one likes."""
         return self.encoder.position.capacity, self.decoder.position.capacity
+
+    @property
+    def sight(self) -> str:
+        return "both" if self.encoder.layers else "before"
 
     @property
     def capacity(self) -> int:
