@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from regard.cli.console import JSON_OPTION, TrainingBar, notes, plain, say, write_json
+from regard.cli.ranks import shared
+from regard.core.errors import OptionError
 
 if TYPE_CHECKING:
     from regard.runs.recipe import Recipe
@@ -24,6 +26,7 @@ Examples:
   regard train bahdanau --out runs/bahdanau --budget 5m
   regard train mood --from runs/bert --out runs/mood --set training.learning_rate=3e-4
   regard train runs/first/recipe.toml --out runs/first --resume
+  regard train copy --out runs/copy --ranks 2
 """
 
 
@@ -42,9 +45,25 @@ def train(
     budget: str = typer.Option(
         "", "--budget", metavar="TIME", help="90s, 10m or 1h, turned into steps by a short measurement; or 2000steps."
     ),
+    ranks: int = typer.Option(
+        1, "--ranks", metavar="N", min=1, help="Processes on this machine that share every step; small models gain.",
+        show_default=False,
+    ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Train a model; Ctrl-C saves a checkpoint first."""
+    if ranks > 1 and budget:
+        raise OptionError("--budget measures one process; with --ranks say how many steps: --set training.steps=N")
+    words = ["train", recipe, "--out", str(out), *(word for one in settings for word in ("--set", one))]
+    words += [*(["--from", str(start)] if start is not None else []), *(["--resume"] if resume else [])]
+    with shared(ranks, words):
+        train_here(recipe, out, settings, start, budget, resume=resume, as_json=as_json)
+
+
+def train_here(
+    recipe: str, out: Path, settings: list[str], start: Path | None, budget: str, *, resume: bool, as_json: bool
+) -> None:
+    """The same in this process, be it alone or one of several."""
     from regard.runs.recipe import Recipe
     from regard.runs.starting import begun
     from regard.runs.train import train as run_training

@@ -65,7 +65,8 @@ def question_and_context(inputs: Sequence[str | tuple[str, str]]) -> list[tuple[
     wrong = [number for number, row in enumerate(rows, 1) if len(row) != 2 or not all(half.strip() for half in row)]
     if wrong:
         problems = [f"input {number}: {str(inputs[number - 1])[:60]!r}" for number in wrong[:20]]
-        raise DataError(enumerate_problems("a question and its context are needed, with a tab between them", problems))
+        title = "a question and its context are needed, with a tab between them, or the context in a file (--context)"
+        raise DataError(enumerate_problems(title, problems))
     return [(row[0].strip(), row[1]) for row in rows]
 
 

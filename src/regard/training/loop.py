@@ -287,7 +287,8 @@ class Loop:
         self.ranks.wait()
 
     def save_to(self, folder: Path) -> None:
-        state = {**self.progress.as_dict(), "seed": self.seed, "threads": torch.get_num_threads()}
+        machine = {"threads": torch.get_num_threads(), "ranks": self.ranks.world}
+        state = {**self.progress.as_dict(), "seed": self.seed, **machine}
         tensors = self.optimizer.tensors(self.names)
         if hasattr(self.task, "carried"):
             tensors |= {f"{CARRIED}{name}": tensor for name, tensor in self.task.carried().items()}
@@ -309,6 +310,13 @@ class Loop:
                 "said",
                 f"this run was trained with {threads} threads and goes on with {torch.get_num_threads()}: "
                 f"sums are rounded differently; set training.threads={threads} for equal weights to the bit",
+            )
+        ranks = found.state.get("ranks", 1)
+        if ranks != self.ranks.world:
+            self.tell(
+                "said",
+                f"this run was trained by {ranks} processes and goes on with {self.ranks.world}: dropout falls "
+                f"elsewhere; give --ranks {ranks} for equal weights to the bit",
             )
         checkpoints.put_weights(self.model, found.weights, str(found.folder))
         self.optimizer.restore(found.optimizer, self.names)
