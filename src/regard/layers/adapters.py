@@ -19,7 +19,7 @@ class AdapterConfig(Config):
 
     rank: int = Field(0, ge=0)
     alpha: float = Field(16.0, gt=0)
-    targets: tuple[str, ...] = ("*.project", "*.output", "*.query", "*.key_value")
+    targets: tuple[str, ...] = ("*.project", "*.project_query", "*.project_memory", "*.output")
     merge: bool = True  # at the end of training W takes the change in, and the run is one like any other
 
 
