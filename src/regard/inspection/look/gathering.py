@@ -66,6 +66,7 @@ def _add(run: Run, found: Look, text: str, asked: Question, wanted: Wanted, pref
     found.data["texts"].append(
         {
             "text": text,
+            "command": command,
             "source": asked.source,
             "tokens": asked.tokens,
             "predicts": ["" if id == UNKNOWN else token(id) for id in asked.expected],

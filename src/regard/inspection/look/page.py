@@ -1,0 +1,48 @@
+"""Puts a page together: style, script and data in one file that fetches nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+from regard.inspection.alignment_figure import escaped
+from regard.inspection.look.gathering import Look
+
+LOOK_SCRIPTS = (
+    "parts.js", "colours.js", "numbers.js", "state.js", "tokens_view.js", "matrix.js", "heads_view.js", "walk_view.js",
+    "decoding_view.js", "beam_tree.js", "depths_view.js", "statistics_view.js", "entering_view.js", "look.js",
+)  # fmt: skip
+
+
+def look_page(seen: Look) -> str:
+    """The whole page; every token is data in it, and becomes text, never markup."""
+    title = f"{seen.data['run']['name']}: a look inside"
+    held = [f'<script type="application/json" id="look">{data_text(seen.data)}</script>']
+    held += [f'<script type="text/plain" id="n:{escaped(key)}">{text}</script>' for key, text in seen.numbers.items()]
+    return page(title, ("look.css",), LOOK_SCRIPTS, "\n".join(held))
+
+
+def page(title: str, styles: tuple[str, ...], scripts: tuple[str, ...], held: str = "") -> str:
+    """Scripts share one scope, in the given order; they run when everything before them is there."""
+    joined = "\n".join(map(asset, scripts))
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'; '
+        "script-src 'unsafe-inline'; img-src data:\">\n"
+        f"<title>{escaped(title)}</title>\n<style>\n{''.join(map(asset, styles))}</style>\n</head>\n<body>\n<main></main>\n"
+        f'<noscript>This page draws with JavaScript, all of which is inside it.</noscript>\n{held}\n<script>\n"use strict";\n'
+        f"(() => {{\n{joined}\n}})();\n</script>\n</body>\n</html>\n"
+    )
+
+
+def asset(name: str) -> str:
+    """A script or style sheet of the package."""
+    return files("regard.inspection.look").joinpath(name).read_text(encoding="utf-8")
+
+
+def data_text(data: Mapping[str, Any]) -> str:
+    """JSON that cannot end the element it stands in, whatever a token says."""
+    return json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
