@@ -18,7 +18,7 @@ function depthsView() {
       const shade = weightShade(chance);
       return element("td", { class: rank === 1 ? "final" : "", style: `background: ${css(weightColours, shade)}; color: ${inkOn(weightColours, shade)}`,
         title: `${name}: ${label(best)} ${digits(chance)}; the final answer ${label(depths.final[place])} is number ${rank}, ${digits(depths.final_probability[depth][place])}` },
-        element("span", { class: "word" }, label(best)), element("small", {}, chance.toFixed(2)));
+        element("div", {}, element("span", { class: "word" }, label(best)), element("small", {}, chance.toFixed(2))));
     }));
     const rows = depths.at.map((at, place) => row(at, place));
     rows.forEach((one, place) => {

@@ -34,7 +34,7 @@ class Look:
 
 def look(
     run: Run,
-    texts: Sequence[str],
+    texts: Sequence[str | Question],
     targets: Sequence[str] = (),
     *,
     wanted: Wanted | None = None,
@@ -46,7 +46,8 @@ def look(
     refuse_unknown_choice(run, wanted)
     asked = questions(run, texts, targets)
     found = Look({"run": _facts(run), "texts": []})
-    for number, (text, one) in enumerate(zip(texts, asked)):
+    for number, (given, one) in enumerate(zip(texts, asked)):
+        text = given if isinstance(given, str) else _spelled(run, one)
         _add(run, found, text, one, wanted, f"t{number}.", 1 / len(asked))
         if progress is not None:
             progress(number + 1, len(asked) + 1)
@@ -81,6 +82,13 @@ def _add(run: Run, found: Look, text: str, asked: Question, wanted: Wanted, pref
             "left_out": heads.left_out,
         }
     )
+
+
+def _spelled(run: Run, asked: Question) -> str:
+    """The text behind a question that came from data."""
+    if asked.source_ids:
+        return run.vocabularies.source.decode(list(asked.source_ids[:-1]))
+    return run.vocabularies.target.decode(list(asked.ids))
 
 
 def _depths(run: Run, asked: Question) -> dict[str, Any] | None:

@@ -78,7 +78,7 @@ def refuse_unknown_choice(run: Run, wanted: Wanted) -> None:
     wrong = [f"layer {one} (there are 0 to {layers - 1})" for one in wanted.layers if not 0 <= one < layers]
     wrong += [f"head {one} (there are 0 to {heads - 1})" for one in wanted.heads if not 0 <= one < heads]
     if wrong:
-        raise OptionError(enumerate_problems("the model does not have", wrong) + "; choose others, or leave them out")
+        raise OptionError(enumerate_problems("the model does not have", wrong))
 
 
 def room(run: Run, asked: Question, wanted: Wanted, triangles: Mapping[str, bool], most: float) -> set[HeadAt]:

@@ -39,7 +39,7 @@ function headsView() {
     const at = text().heads.findIndex((own) => text().attentions[own.attention] === one && own.head === place);
     const words = `${one.name}, head ${place}${text().heads[at].key ? "" : " (thumbnail only)"}`;
     const button = element("button", { type: "button", class: text().heads[at].key ? "thumb" : "thumb partial", "aria-label": words, title: words,
-      onclick: () => change({ head: at }), onfocus: () => now.head !== at && change({ head: at }) });
+      onclick: () => { change({ head: at }); if (innerWidth < 960) matrix.panel.scrollIntoView({ block: "nearest" }); }, onfocus: () => now.head !== at && change({ head: at }) });
     button.place = at;
     buttons.push(button);
     return button;

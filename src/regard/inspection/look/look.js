@@ -24,6 +24,7 @@ function start() {
       tabs[place].setAttribute("aria-selected", String(one === view));
       tabs[place].tabIndex = one === view ? 0 : -1;
     });
+    tabs[views.indexOf(view)].scrollIntoView({ block: "nearest", inline: "nearest" });
     chosen.panel.hidden = !view.usesHead;
     view.update({ text: now.text, head: now.head });
     if (location.hash !== `#${view.id}`) history.replaceState(null, "", `#${view.id}`);

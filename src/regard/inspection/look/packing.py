@@ -73,7 +73,8 @@ def pictured(weights_TS: np.ndarray) -> Picture:
         edges = np.unique(np.linspace(0, size, min(size, PICTURE), endpoint=False).astype(int))
         weights_TS = np.maximum.reduceat(weights_TS, edges, axis=axis)
     shades = np.round(255 * np.sqrt(weights_TS / max(float(weights_TS.max()), FLOOR)))
-    return Picture(*weights_TS.shape, written(shades.astype(np.uint8)))
+    rows, columns = weights_TS.shape
+    return Picture(rows, columns, written(shades.astype(np.uint8)))
 
 
 def written(numbers: np.ndarray) -> str:

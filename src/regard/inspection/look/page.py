@@ -14,6 +14,7 @@ LOOK_SCRIPTS = (
     "parts.js", "colours.js", "numbers.js", "state.js", "tokens_view.js", "matrix.js", "heads_view.js", "walk_view.js",
     "decoding_view.js", "beam_tree.js", "depths_view.js", "statistics_view.js", "entering_view.js", "look.js",
 )  # fmt: skip
+IDEA_SCRIPTS = ("parts.js", "colours.js", "idea_attention.js", "idea.js")
 
 
 def look_page(seen: Look) -> str:
@@ -22,6 +23,11 @@ def look_page(seen: Look) -> str:
     held = [f'<script type="application/json" id="look">{data_text(seen.data)}</script>']
     held += [f'<script type="text/plain" id="n:{escaped(key)}">{text}</script>' for key, text in seen.numbers.items()]
     return page(title, ("look.css",), LOOK_SCRIPTS, "\n".join(held))
+
+
+def idea_page() -> str:
+    """Queries, keys and values of one sentence, to be dragged; weights and output follow."""
+    return page("The idea of attention", ("look.css", "idea.css"), IDEA_SCRIPTS)
 
 
 def page(title: str, styles: tuple[str, ...], scripts: tuple[str, ...], held: str = "") -> str:
