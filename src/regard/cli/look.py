@@ -1,4 +1,4 @@
-"""``regard look``: a page that shows what happens inside a model on a text, and one for the idea of attention itself."""
+"""``regard look``: a page that shows what happens inside a model on a text, and one for the idea of attention."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def look(
     ),
     out: Path = typer.Option(None, "--out", metavar="FILE", help="The page; else look.html in the run folder."),
     open_: bool = typer.Option(False, "--open", metavar="", help="Open it in the browser."),
-    png: Path = typer.Option(None, "--png", metavar="FOLDER", help="Also figures as PNG, one a head (of those chosen)."),
+    png: Path = typer.Option(None, "--png", metavar="FOLDER", help="Also figures as PNG, one for each chosen head."),
     layers: str = typer.Option("", "--layers", metavar="N,…", help="Only these in full, counted from 0."),
     heads: str = typer.Option("", "--heads", metavar="N,…", help="Only these in full, counted from 0."),
     idea: bool = typer.Option(False, "--idea", metavar="", help="The idea of attention, to be dragged; needs no run."),
@@ -47,7 +47,7 @@ def look(
 
     if idea:
         if run is not None or target or png is not None or layers or heads:
-            raise OptionError("--idea is a page by itself; leave out the run, texts and all options but --out and --open")
+            raise OptionError("--idea is a page by itself; leave out run, texts and all options but --out and --open")
         from regard.inspection.look.page import idea_page
 
         _finish(out or Path("idea.html"), idea_page(), [], open_=open_, as_json=as_json)

@@ -209,7 +209,7 @@ def answer(model: Any, asked: Question) -> Tensor:
     """logits_TW at every position of the ids."""
     if hasattr(model, "body"):
         raise OptionError(
-            "a head on a body answers for the whole text, or in symbols of its own, and not in tokens at each position; "
+            "a head on a body answers for the whole text, or in symbols of its own, not in tokens at each position; "
             "ask it with run.answers"
         )
     model.eval()

@@ -38,9 +38,9 @@ def page(title: str, styles: tuple[str, ...], scripts: tuple[str, ...], held: st
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'; '
         "script-src 'unsafe-inline'; img-src data:\">\n"
-        f"<title>{escaped(title)}</title>\n<style>\n{''.join(map(asset, styles))}</style>\n</head>\n<body>\n<main></main>\n"
-        f'<noscript>This page draws with JavaScript, all of which is inside it.</noscript>\n{held}\n<script>\n"use strict";\n'
-        f"(() => {{\n{joined}\n}})();\n</script>\n</body>\n</html>\n"
+        f"<title>{escaped(title)}</title>\n<style>\n{''.join(map(asset, styles))}</style>\n</head>\n<body>\n"
+        "<main></main>\n<noscript>This page draws with JavaScript, all of which is inside it.</noscript>\n"
+        f'{held}\n<script>\n"use strict";\n(() => {{\n{joined}\n}})();\n</script>\n</body>\n</html>\n'
     )
 
 
