@@ -49,6 +49,11 @@ function inkOn(table, shade) {
   return 0.3 * red + 0.59 * green + 0.11 * blue > 140 ? "#111" : "#fff";
 }
 
+/** The shade as a ground, with ink that is read on it. */
+function shaded(table, shade) {
+  return `background: ${css(table, shade)}; color: ${inkOn(table, shade)}`;
+}
+
 /** A picture of one pixel a number; shades(row, column) gives 0 to 255, or -1 for nothing. */
 function pixels(rows, columns, table, shades) {
   const canvas = element("canvas", { width: columns, height: rows });

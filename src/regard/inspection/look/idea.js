@@ -34,11 +34,13 @@ function start() {
   const weights = element("div", { class: "idea-weights" });
   const output = element("div", { class: "idea-output" });
   document.querySelector("main").append(
-    element("header", {}, element("div", { class: "top" }, element("p", { class: "run" }, "the idea of attention"), themeSwitch()),
+    element("header", {}, element("div", { class: "top" }, element("p", { class: "run" }, "the idea of attention"),
+      themeSwitch()),
       element("h1", {}, "A word asks, the others answer")),
     controls, sentence, said, given,
     element("div", { class: "idea-results" }, weights, output),
-    element("footer", {}, element("p", { class: "quiet" }, "Drag a number up or down, or reach it with Tab and press the arrow keys. ",
+    element("footer", {}, element("p", { class: "quiet" },
+      "Drag a number up or down, or reach it with Tab and press the arrow keys. ",
       "weights = softmax(query · key / √width / temperature); output = Σ weight · value. Nothing was fetched.")));
 
   function follow() {
@@ -57,24 +59,29 @@ function start() {
     cell.style.background = css(signColours, shade);
     cell.style.color = inkOn(signColours, shade);
     cell.setAttribute("aria-valuenow", number);
-    cell.classList.toggle("other-head", Math.floor(cell.dataset.part / (4 / chosen.heads)) !== chosen.head && chosen.heads > 1);
+    cell.classList.toggle("other-head", Math.floor(cell.dataset.part / (4 / chosen.heads)) !== chosen.head
+      && chosen.heads > 1);
   }
 
   function build() {
     const names = { 3: ["query", "key", "value"], 2: ["query", "value"], 1: ["value"] }[chosen.matrices];
-    const titles = { query: "query: what it asks for", key: "key: what it is found by", value: { 3: "value: what it says", 2: "key = value: what it is and says", 1: "query = key = value" }[chosen.matrices] };
+    const titles = { query: "query: what it asks for", key: "key: what it is found by",
+      value: { 3: "value: what it says", 2: "key = value: what it is and says",
+      1: "query = key = value" }[chosen.matrices] };
     given.replaceChildren(...names.map((name) => element("section", {}, element("h2", {}, titles[name]), table(name))));
     buildControls();
     follow();
   }
 
   function table(name) {
-    const cells = (row) => MEANINGS.map((meaning, part) => element("td", {}, handle(name, row, part, `${name} of ${WORDS[row]}, ${meaning}`)));
+    const cells = (row) => MEANINGS.map((meaning, part) =>
+      element("td", {}, handle(name, row, part, `${name} of ${WORDS[row]}, ${meaning}`)));
     return framed(WORDS.map((word, row) => [word, ...cells(row)]));
   }
 
   function handle(name, row, part, words) {
-    const cell = element("button", { type: "button", class: "drag", role: "slider", "aria-label": words, "aria-valuemin": -LIMIT, "aria-valuemax": LIMIT,
+    const cell = element("button", { type: "button", class: "drag", role: "slider", "aria-label": words,
+      "aria-valuemin": -LIMIT, "aria-valuemax": LIMIT,
       "data-table": name, "data-row": row, "data-part": part });
     const set = (number) => {
       tables[name][row][part] = Math.max(-LIMIT, Math.min(LIMIT, Math.round(number * 10) / 10));
@@ -89,7 +96,8 @@ function start() {
       cell.addEventListener("lostpointercapture", () => cell.removeEventListener("pointermove", moved), { once: true });
     });
     cell.addEventListener("keydown", (event) => {
-      const step = { ArrowUp: 0.1, ArrowRight: 0.1, ArrowDown: -0.1, ArrowLeft: -0.1, PageUp: 1, PageDown: -1 }[event.key];
+      const step = { ArrowUp: 0.1, ArrowRight: 0.1, ArrowDown: -0.1, ArrowLeft: -0.1, PageUp: 1,
+        PageDown: -1 }[event.key];
       if (step === undefined) return;
       event.preventDefault();
       set(tables[name][row][part] + step);
@@ -101,59 +109,78 @@ function start() {
     const own = all[chosen.head][chosen.word];
     const words = WORDS.map((word, place) => {
       const shade = weightShade(own[place]);
-      return element("button", { type: "button", class: "idea-word", "aria-pressed": String(place === chosen.word), "data-word": place,
-        style: `background: ${css(weightColours, shade)}; color: ${inkOn(weightColours, shade)}`,
-        onclick: () => { chosen.word = place; follow(); sentence.children[place].focus(); } }, word, element("small", {}, own[place].toFixed(2)));
+      return element("button", { type: "button", class: "idea-word", "aria-pressed": String(place === chosen.word),
+        "data-word": place,
+        style: shaded(weightColours, shade),
+        onclick: () => { chosen.word = place; follow(); sentence.children[place].focus(); } }, word,
+          element("small", {}, own[place].toFixed(2)));
     });
     const held = [...sentence.children].indexOf(document.activeElement);
     sentence.replaceChildren(...words);
     if (held >= 0) words[held].focus();
     const best = greatest(own, 2);
-    const where = Math.max(...own) === 0 ? "may look at nothing" : `looks most at “${WORDS[best[0]]}” (${digits(own[best[0]])})${own[best[1]] >= 0.05 ? ` and at “${WORDS[best[1]]}” (${digits(own[best[1]])})` : ""}`;
+    const where = Math.max(...own) === 0 ? "may look at nothing"
+      : `looks most at “${WORDS[best[0]]}” (${digits(own[best[0]])})${own[best[1]] >= 0.05 ? ` and at “${WORDS[best[1]]}” (${digits(own[best[1]])})` : ""}`;
     said.textContent = `${chosen.heads > 1 ? `In head ${chosen.head} (${headMeanings(chosen.head)}) ` : ""}“${WORDS[chosen.word]}” ${where}. ${chosen.temperature === 0 ? "At temperature 0 this is a lookup: the best key takes all." : ""}`;
   }
 
   function showWeights({ weights: all, scores }) {
-    weights.replaceChildren(element("h2", {}, "weights: who looks (rows) at whom (columns)"), ...all.map((own, head) => element("section", {},
+    weights.replaceChildren(element("h2", {}, "weights: who looks (rows) at whom (columns)"),
+      ...all.map((own, head) => element("section", {},
       chosen.heads > 1 ? element("h3", {}, `head ${head}: ${headMeanings(head)}`) : null,
       framed(own.map((row, at) => [WORDS[at], ...row.map((weight, key) => {
         const hidden = !sees(chosen.mask, at, key), shade = weightShade(weight);
-        return element("td", {}, element("button", { type: "button", class: hidden ? "weigh hidden" : "weigh", tabindex: "-1", "data-weight": `${head},${at},${key}`,
+        return element("td", {}, element("button",
+          { type: "button", class: hidden ? "weigh hidden" : "weigh", tabindex: "-1",
+          "data-weight": `${head},${at},${key}`,
           title: hidden ? "masked" : `score ${digits(scores[head][at][key])}, weight ${digits(weight)}`,
-          style: `background: ${css(weightColours, shade)}; color: ${inkOn(weightColours, shade)}`, onclick: () => { Object.assign(chosen, { word: at, head }); follow(); } }, hidden ? "·" : weight.toFixed(2)));
+          style: shaded(weightColours, shade),
+            onclick: () => { Object.assign(chosen, { word: at, head }); follow(); } },
+            hidden ? "·" : weight.toFixed(2)));
       })]), WORDS, at => at === chosen.word && head === chosen.head))));
   }
 
   function still(title, rows) {
-    return [element("h2", {}, `${title}: what each word has heard`), framed(rows.map((row, at) => [WORDS[at], ...row.map((number) => {
+    return [element("h2", {}, `${title}: what each word has heard`),
+      framed(rows.map((row, at) => [WORDS[at], ...row.map((number) => {
       const shade = signShade(number, LIMIT / 2);
-      return element("td", {}, element("span", { class: "weigh", style: `background: ${css(signColours, shade)}; color: ${inkOn(signColours, shade)}` }, spelled(number, 2)));
+      return element("td", {}, element("span",
+        { class: "weigh", style: shaded(signColours, shade) },
+        spelled(number, 2)));
     })]), MEANINGS, (at) => at === chosen.word)];
   }
 
   function framed(rows, heads = MEANINGS, marked = () => false) {
-    return element("table", { class: "idea" }, element("thead", {}, element("tr", {}, element("td"), ...heads.map((name) => element("th", { scope: "col" }, name)))),
-      element("tbody", {}, ...rows.map(([word, ...cells], at) => element("tr", { class: marked(at) ? "marked" : "" }, element("th", { scope: "row" }, word), ...cells))));
+    return element("table", { class: "idea" }, element("thead", {},
+      element("tr", {}, element("td"), ...heads.map((name) => element("th", { scope: "col" }, name)))),
+      element("tbody", {},
+        ...rows.map(([word, ...cells], at) => element("tr", { class: marked(at) ? "marked" : "" },
+        element("th", { scope: "row" }, word), ...cells))));
   }
 
   function buildControls() {
-    const heat = element("input", { type: "range", id: "temperature", min: 0, max: 3, step: 0.05, value: chosen.temperature,
+    const heat = element("input", { type: "range", id: "temperature", min: 0, max: 3, step: 0.05,
+      value: chosen.temperature,
       oninput: () => { chosen.temperature = Number(heat.value); told.textContent = spoken(); follow(); } });
     const spoken = () => (chosen.temperature === 0 ? "0: hard lookup" : chosen.temperature.toFixed(2));
     const told = element("output", { for: "temperature" }, spoken());
     controls.replaceChildren(
       group("matrices", [1, 2, 3], (number) => String(number), (number) => { chosen.matrices = number; build(); }),
-      group("heads", [1, 2, 4], (number) => String(number), (number) => { Object.assign(chosen, { heads: number, head: 0 }); build(); }),
+      group("heads", [1, 2, 4], (number) => String(number),
+        (number) => { Object.assign(chosen, { heads: number, head: 0 }); build(); }),
       group("mask", Object.keys(MASKS), (name) => MASKS[name], (name) => { chosen.mask = name; build(); }),
-      group("scaled", [true, false], (yes) => (yes ? `÷ √${4 / chosen.heads}` : "as it is"), (yes) => { chosen.scaled = yes; build(); }),
+      group("scaled", [true, false], (yes) => (yes ? `÷ √${4 / chosen.heads}` : "as it is"),
+        (yes) => { chosen.scaled = yes; build(); }),
       element("span", { class: "control" }, element("label", { for: "temperature" }, "temperature"), heat, told),
-      element("button", { type: "button", class: "chip", onclick: () => { tables = fresh(); build(); } }, "start again"),
+      element("button", { type: "button", class: "chip", onclick: () => { tables = fresh(); build(); } },
+        "start again"),
       element("p", { class: "quiet" }, SHARING[chosen.matrices]));
   }
 
   function group(name, values, words, choose) {
     const titles = { matrices: "matrices", heads: "heads", mask: "hidden", scaled: "scores" };
-    return element("span", { class: "control", role: "group", "aria-label": titles[name] }, element("span", {}, titles[name]), ...values.map((value) => element("button", {
+    return element("span", { class: "control", role: "group", "aria-label": titles[name] },
+      element("span", {}, titles[name]), ...values.map((value) => element("button", {
       type: "button", class: "chip", "data-choice": `${name}:${value}`, "aria-pressed": String(chosen[name] === value),
       onclick: () => { choose(value); controls.querySelector(`[data-choice="${name}:${value}"]`).focus(); },
     }, words(value))));

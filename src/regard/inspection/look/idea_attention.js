@@ -8,14 +8,17 @@ const QUERIES = [[1.5, 0, 1.5, 0], [0, 0, 0, 2], [3, 0, 0.5, 0], [0, 0, 3, 0], [
 const KEYS = [[0, 0, 0, 1.5], [2, 0, 0, 0], [0, 2, 0, 0], [0, 0.5, 0, 0], [0, 0, 0, 1.5], [0, 0, 2, 0]];
 const VALUES = [[0, 0, 0, 1], [1, 0, 0.2, 0], [0, 1, 0, 0], [0, 0.3, 0.3, 0], [0, 0, 0, 1], [0, 0, 1, 0]];
 
-/** weights[head][query][key] = softmax(scores / temperature) over what may be seen; at temperature 0 the best key alone. */
+/** weights[head][query][key] = softmax(scores / temperature) over what may be seen;
+  at temperature 0 the best key alone. */
 function attend(queries, keys, values, { heads, scaled, mask, temperature }) {
   const width = MEANINGS.length / heads;
   const weights = [], scores = [];
   for (let head = 0; head < heads; head++) {
     const own = (vector) => vector.slice(head * width, (head + 1) * width);
-    scores.push(queries.map((query) => keys.map((key) => product(own(query), own(key)) / (scaled ? Math.sqrt(width) : 1))));
-    weights.push(scores[head].map((row, at) => normalised(row, WORDS.map((_, key) => sees(mask, at, key)), temperature)));
+    scores.push(queries.map((query) => keys.map((key) =>
+      product(own(query), own(key)) / (scaled ? Math.sqrt(width) : 1))));
+    weights.push(scores[head].map((row, at) => normalised(row, WORDS.map((_, key) => sees(mask, at, key)),
+      temperature)));
   }
   const output = queries.map((_, at) => MEANINGS.map((_, part) => {
     const head = Math.floor(part / width);

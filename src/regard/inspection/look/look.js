@@ -4,16 +4,21 @@ function start() {
   mixColours();
   const views = [tokensView(), headsView(), walkView(), decodingView(), depthsView(), statisticsView(), enteringView()]
     .filter((view) => !view.there || view.there());
-  const tabs = views.map((view) => element("button", { type: "button", role: "tab", id: `tab-${view.id}`, "aria-controls": `view-${view.id}`, "aria-selected": "false" }, view.title));
+  const tabs = views.map((view) => element("button",
+    { type: "button", role: "tab", id: `tab-${view.id}`, "aria-controls": `view-${view.id}`,
+    "aria-selected": "false" }, view.title));
   const tablist = element("div", { role: "tablist", class: "tabs", "aria-label": "Views" }, ...tabs);
   const chosen = chooser();
   const notes = element("div", { class: "notes" });
   const title = element("h1", { dir: "auto" });
-  views.forEach((view) => { view.panel.id = `view-${view.id}`; view.panel.setAttribute("role", "tabpanel"); view.panel.setAttribute("aria-labelledby", `tab-${view.id}`); view.panel.hidden = true; });
+  views.forEach((view) => { view.panel.id = `view-${view.id}`; view.panel.setAttribute("role", "tabpanel");
+    view.panel.setAttribute("aria-labelledby", `tab-${view.id}`); view.panel.hidden = true; });
   document.querySelector("main").append(
-    element("header", {}, element("div", { class: "top" }, element("p", { class: "run" }, facts()), themeSwitch()), title, textChooser()),
+    element("header", {}, element("div", { class: "top" }, element("p", { class: "run" }, facts()), themeSwitch()),
+      title, textChooser()),
     element("div", { class: "steering" }, tablist, chosen.panel), notes, ...views.map((view) => view.panel),
-    element("footer", {}, element("p", { class: "quiet" }, "A weight says where a head looked, not why the model answered as it did. ",
+    element("footer", {}, element("p", { class: "quiet" },
+      "A weight says where a head looked, not why the model answered as it did. ",
       "Everything here is in this file; nothing was fetched.")));
   let open = null;
 
@@ -30,7 +35,9 @@ function start() {
     if (location.hash !== `#${view.id}`) history.replaceState(null, "", `#${view.id}`);
   }
 
-  roving(tablist, tabs, (key, at) => ({ ArrowRight: (at + 1) % tabs.length, ArrowLeft: (at + tabs.length - 1) % tabs.length, Home: 0, End: tabs.length - 1 })[key]);
+  roving(tablist, tabs, (key, at) =>
+    ({ ArrowRight: (at + 1) % tabs.length, ArrowLeft: (at + tabs.length - 1) % tabs.length, Home: 0,
+    End: tabs.length - 1 })[key]);
   tabs.forEach((tab, place) => {
     tab.addEventListener("click", () => show(views[place]));
     tab.addEventListener("focus", () => open !== views[place] && show(views[place]));
@@ -53,7 +60,8 @@ function start() {
     notes.replaceChildren(...text().left_out.map((sentence) => element("p", { class: "missing" }, sentence)));
   }
   now.head = Math.max(0, text().heads.findIndex((one) => one.key));
-  const last = text().heads.findLastIndex((one) => one.key && text().reads && text().attentions[one.attention].kind === text().reads.kind);
+  const last = text().heads.findLastIndex((one) => one.key && text().reads
+    && text().attentions[one.attention].kind === text().reads.kind);
   if (last >= 0) now.head = last - head(last).head;
   now.at = Math.min(Math.floor(rowsOf(attention()).length / 2), 12);
   tell();
@@ -69,7 +77,8 @@ function facts() {
 
 function textChooser() {
   if (look.texts.length < 2) return null;
-  const select = element("select", { "aria-label": "Text", onchange: () => change({ text: Number(select.value), at: 0 }) },
+  const select = element("select", { "aria-label": "Text",
+    onchange: () => change({ text: Number(select.value), at: 0 }) },
     ...look.texts.map((one, place) => element("option", { value: place }, one.text)));
   return element("p", { class: "choose" }, select);
 }
@@ -78,9 +87,12 @@ function textChooser() {
 function chooser() {
   const layer = element("select", { id: "attention", onchange: () => change({ head: first(Number(layer.value)) }) });
   const number = element("select", { id: "head", onchange: () => change({ head: Number(number.value) }) });
-  const step = (by, sign, words) => element("button", { type: "button", "aria-label": words, title: `${words} (${by > 0 ? "n" : "p"})`, onclick: () => change({ head: neighbour(by) }) }, sign);
+  const step = (by, sign, words) => element("button",
+    { type: "button", "aria-label": words, title: `${words} (${by > 0 ? "n" : "p"})`,
+    onclick: () => change({ head: neighbour(by) }) }, sign);
   const panel = element("div", { class: "chosen" }, element("label", { for: "attention" }, "attention"), layer,
-    element("label", { for: "head" }, "head"), number, element("span", { class: "buttons" }, step(-1, "‹", "Previous head"), step(1, "›", "Next head")));
+    element("label", { for: "head" }, "head"), number, element("span", { class: "buttons" },
+      step(-1, "‹", "Previous head"), step(1, "›", "Next head")));
   const first = (own) => text().heads.findIndex((one) => one.attention === own);
   let listed = -1;
   return {
@@ -88,11 +100,13 @@ function chooser() {
     update() {
       if (listed !== now.text) {
         listed = now.text;
-        layer.replaceChildren(...text().attentions.map((one, place) => element("option", { value: place, disabled: !one.matrix }, one.name)));
+        layer.replaceChildren(...text().attentions.map((one, place) =>
+          element("option", { value: place, disabled: !one.matrix }, one.name)));
       }
       layer.value = String(head().attention);
       const own = text().heads.map((_, place) => place).filter((place) => head(place).attention === head().attention);
-      number.replaceChildren(...own.map((place) => element("option", { value: place }, `${head(place).head}${head(place).key ? "" : " (thumbnail)"}`)));
+      number.replaceChildren(...own.map((place) => element("option", { value: place },
+        `${head(place).head}${head(place).key ? "" : " (thumbnail)"}`)));
       number.value = String(now.head);
     },
   };

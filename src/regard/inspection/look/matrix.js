@@ -1,4 +1,4 @@
-// One head as a matrix with both token axes: drawn where one looks, however long the text, with the exact value of a cell.
+// One head as a matrix with both token axes, however long the text, and the exact value of a cell.
 
 const SIZES = [1, 2, 4, 8, 14, 20, 28, 44];
 const WRITTEN_FROM = 44; // pixels of a cell that hold a number
@@ -16,7 +16,8 @@ function matrixPart() {
       element("button", { type: "button", "aria-label": "Smaller cells", onclick: () => zoom(-1) }, "−"), size,
       element("button", { type: "button", "aria-label": "Larger cells", onclick: () => zoom(1) }, "+"))),
     missing, box);
-  let cell = 28, picture = null, weights = null, rows = [], columns = [], at = { row: 0, column: 0 }, margin = { left: 0, top: 0 };
+  let cell = 28, picture = null, weights = null, rows = [], columns = [], at = { row: 0, column: 0 },
+    margin = { left: 0, top: 0 };
 
   function show() {
     const one = attention();
@@ -55,7 +56,8 @@ function matrixPart() {
   function place() {
     const context = canvas.getContext("2d");
     context.font = "12px system-ui, sans-serif";
-    const longest = (tokens) => Math.min(Math.max(...tokens.slice(0, 400).map((token) => context.measureText(label(token)).width), 20), 96) + 12;
+    const longest = (tokens) =>
+      Math.min(Math.max(...tokens.slice(0, 400).map((token) => context.measureText(label(token)).width), 20), 96) + 12;
     margin = cell >= NAMED_FROM ? { left: longest(rows), top: longest(columns) } : { left: 40, top: 34 };
     spacer.style.width = `${margin.left + cell * columns.length + 2}px`;
     spacer.style.height = `${margin.top + cell * rows.length + 2}px`;
@@ -76,7 +78,8 @@ function matrixPart() {
     context.scale(ratio, ratio);
     const { scrollLeft, scrollTop } = box;
     const first = { row: Math.floor(scrollTop / cell), column: Math.floor(scrollLeft / cell) };
-    const last = { row: Math.min(rows.length, Math.ceil((scrollTop + height) / cell)), column: Math.min(columns.length, Math.ceil((scrollLeft + width) / cell)) };
+    const last = { row: Math.min(rows.length, Math.ceil((scrollTop + height) / cell)),
+      column: Math.min(columns.length, Math.ceil((scrollLeft + width) / cell)) };
     const x = (column) => margin.left + column * cell - scrollLeft, y = (row) => margin.top + row * cell - scrollTop;
     context.save();
     context.beginPath();
@@ -84,7 +87,8 @@ function matrixPart() {
     context.clip();
     context.imageSmoothingEnabled = false;
     const [wide, high] = [last.column - first.column, last.row - first.row];
-    context.drawImage(picture, first.column, first.row, wide, high, x(first.column), y(first.row), wide * cell, high * cell);
+    context.drawImage(picture, first.column, first.row, wide, high, x(first.column), y(first.row), wide * cell,
+      high * cell);
     if (cell >= WRITTEN_FROM) write(context, first, last, x, y);
     context.strokeStyle = colourOf("--mark");
     context.lineWidth = 2;
@@ -120,7 +124,8 @@ function matrixPart() {
       if (row % every && row !== at.row) continue;
       if (y(row) + cell / 2 < margin.top) continue;
       context.fillStyle = row === at.row ? accent : every > 1 ? quiet : ink;
-      context.fillText(every > 1 ? String(row) : label(rows[row]), margin.left - 6, y(row) + cell / 2, margin.left - 10);
+      context.fillText(every > 1 ? String(row) : label(rows[row]), margin.left - 6, y(row) + cell / 2,
+        margin.left - 10);
     }
     context.textAlign = "left";
     for (let column = first.column; column < last.column; column++) {
@@ -139,13 +144,16 @@ function matrixPart() {
   function say() {
     const masked = attention().causal && at.column > at.row;
     const weight = masked ? "masked" : digits(weights[at.row * columns.length + at.column]);
-    value.replaceChildren(element("span", {}, `${quoted(rows[at.row])} → ${quoted(columns[at.column])} `), element("strong", {}, weight),
+    value.replaceChildren(element("span", {}, `${quoted(rows[at.row])} → ${quoted(columns[at.column])} `),
+      element("strong", {}, weight),
       element("span", { class: "quiet" }, ` row ${at.row}, column ${at.column}`));
-    canvas.setAttribute("aria-label", `Weights of ${headName()}, ${rows.length} rows of tokens that look, ${columns.length} columns that are looked at; arrow keys move. ${value.textContent}`);
+    canvas.setAttribute("aria-label",
+      `Weights of ${headName()}, ${rows.length} rows of tokens that look, ${columns.length} columns that are looked at; arrow keys move. ${value.textContent}`);
   }
 
   function move(row, column) {
-    at = { row: Math.max(0, Math.min(rows.length - 1, row)), column: Math.max(0, Math.min(columns.length - 1, column)) };
+    at = { row: Math.max(0, Math.min(rows.length - 1, row)),
+      column: Math.max(0, Math.min(columns.length - 1, column)) };
     say();
     draw();
   }
@@ -162,7 +170,8 @@ function matrixPart() {
     const bounds = canvas.getBoundingClientRect();
     const column = Math.floor((event.clientX - bounds.left - margin.left + box.scrollLeft) / cell);
     const row = Math.floor((event.clientY - bounds.top - margin.top + box.scrollTop) / cell);
-    return event.clientX - bounds.left >= margin.left && event.clientY - bounds.top >= margin.top && column < columns.length && row < rows.length
+    return event.clientX - bounds.left >= margin.left && event.clientY - bounds.top >= margin.top
+      && column < columns.length && row < rows.length
       ? { row, column } : null;
   }
 
@@ -172,7 +181,8 @@ function matrixPart() {
   });
   canvas.addEventListener("click", () => change({ side: "row", at: at.row }));
   canvas.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1], Home: [0, -1e9], End: [0, 1e9] }[event.key];
+    const step = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1], Home: [0, -1e9],
+      End: [0, 1e9] }[event.key];
     if (event.key === "+" || event.key === "-") zoom(event.key === "+" ? 1 : -1);
     if (!step) return;
     event.preventDefault();

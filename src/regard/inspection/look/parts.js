@@ -11,7 +11,8 @@ function element(name, properties = {}, ...children) {
     else if (value === true) made.setAttribute(key, "");
     else if (value !== false && value !== undefined && value !== null) made.setAttribute(key, value);
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined)); // strings become text, never markup
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+    // strings become text, never markup
   return made;
 }
 
@@ -25,7 +26,8 @@ function drawn(name, properties = {}, ...children) {
 /** A token as a label: line ends and lone spaces are made visible. */
 function label(token) {
   if (token === "") return "∅";
-  return token.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll("\r", "␍").replace(/^ +$/, (all) => "␣".repeat(all.length));
+  return token.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll("\r", "␍").replace(/^ +$/,
+    (all) => "␣".repeat(all.length));
 }
 
 function quoted(token) {
@@ -40,7 +42,8 @@ function digits(value) {
 }
 
 function percent(share) {
-  return share >= 0.0995 ? `${Math.round(100 * share)} %` : share >= 0.00095 ? `${(100 * share).toFixed(1)} %` : "< 0.1 %";
+  return share >= 0.0995 ? `${Math.round(100 * share)} %` : share >= 0.00095 ? `${(100 * share).toFixed(1)} %`
+    : "< 0.1 %";
 }
 
 /** The places of the greatest numbers, greatest first. */

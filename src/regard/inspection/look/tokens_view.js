@@ -13,7 +13,8 @@ function tokensView() {
   const heading = element("p", { class: "quiet" });
   const panel = element("div", {}, heading, element("div", { class: "beside" },
     element("div", { class: "scroll", tabindex: "-1" },
-      element("div", { class: "ends" }, element("span", {}, "looks"), element("span", {}, "is looked at")), joined), told));
+      element("div", { class: "ends" }, element("span", {}, "looks"), element("span", {}, "is looked at")), joined),
+        told));
   let marks = [];
 
   function build() {
@@ -22,7 +23,8 @@ function tokensView() {
     joined.style.height = `${Math.max(rowsOf(one).length, columnsOf(one).length) * ROW_HEIGHT}px`;
     heading.textContent = one.kind === "cross"
       ? "On the left the word that is being chosen, on the right the source that is read for it."
-      : one.causal ? "Every token reads itself and what stands before it; what comes later is masked." : "Every token reads all tokens.";
+      : one.causal ? "Every token reads itself and what stands before it; what comes later is masked."
+        : "Every token reads all tokens.";
   }
 
   function side(box, tokens, name) {
@@ -32,7 +34,8 @@ function tokensView() {
       onpointerenter: (event) => event.pointerType === "mouse" && point(name, place),
       onclick: () => change({ side: name, at: place }),
     }, element("span", { class: "number" }), element("span", { class: "word" }, label(token))));
-    const fresh = element("div", { class: box.className, role: "group", "aria-label": box.getAttribute("aria-label") }, ...made);
+    const fresh = element("div", { class: box.className, role: "group",
+      "aria-label": box.getAttribute("aria-label") }, ...made);
     if (box === left) joined.replaceChild(fresh, joined.firstChild);
     else joined.replaceChild(fresh, joined.lastChild);
     const focus = roving(fresh, made, (key, at) => {
@@ -40,7 +43,8 @@ function tokensView() {
       if (key === "Home") return 0;
       if (key === "End") return made.length - 1;
       const over = { ArrowRight: "row", ArrowLeft: "column" }[key];
-      if (over === name) marks[name === "row" ? 1 : 0].focus(Math.min(at, marks[name === "row" ? 1 : 0].made.length - 1));
+      if (over === name) marks[name === "row" ? 1 : 0].focus(Math.min(at,
+        marks[name === "row" ? 1 : 0].made.length - 1));
       return undefined;
     });
     return { made, focus };
@@ -52,7 +56,8 @@ function tokensView() {
     const one = attention();
     const [rows, columns] = [rowsOf(one), columnsOf(one)];
     const known = head().key ? headWeights() : null;
-    const own = known && (name === "row" ? rowWeights(known, at, columns.length) : columnWeights(known, at, rows.length, columns.length));
+    const own = known && (name === "row" ? rowWeights(known, at, columns.length)
+      : columnWeights(known, at, rows.length, columns.length));
     marks.forEach(({ made }, which) => made.forEach((mark, place) => {
       const facing = (which === 0) !== (name === "row");
       const weight = own && facing ? own[place] : 0;
@@ -73,7 +78,8 @@ function tokensView() {
       const [from, to] = [(row + 0.5) * ROW_HEIGHT, (column + 0.5) * ROW_HEIGHT];
       made.push(drawn("path", {
         d: `M0 ${from}C${width / 2} ${from} ${width / 2} ${to} ${width} ${to}`, class: quiet ? "line" : "line lit",
-        "stroke-width": (0.6 + 6 * weight).toFixed(2), "stroke-opacity": (quiet ? 0.45 * weight : 0.25 + 0.75 * weight).toFixed(3),
+        "stroke-width": (0.6 + 6 * weight).toFixed(2),
+          "stroke-opacity": (quiet ? 0.45 * weight : 0.25 + 0.75 * weight).toFixed(3),
       }));
     };
     if (!known) return lines.replaceChildren();
@@ -84,7 +90,8 @@ function tokensView() {
           if (weight >= SHOWN_AT_REST) line(row, column, weight, true);
         }
     const pointed = name === "row" ? rowWeights(known, at, columns) : columnWeights(known, at, rows, columns);
-    pointed.forEach((weight, place) => weight >= 0.005 && line(name === "row" ? at : place, name === "row" ? place : at, weight, false));
+    pointed.forEach((weight, place) => weight >= 0.005 && line(name === "row" ? at : place, name === "row" ? place
+      : at, weight, false));
     lines.replaceChildren(...made);
   }
 
@@ -93,9 +100,11 @@ function tokensView() {
     const [rows, columns] = [rowsOf(one), columnsOf(one)];
     const found = [];
     const same = one.kind !== "cross";
-    if (name === "row" || same) found.push(...list(`${quoted(rows[at])} looks at`, rowWeights(known, at, columns.length), columns));
+    if (name === "row" || same) found.push(...list(`${quoted(rows[at])} looks at`,
+      rowWeights(known, at, columns.length), columns));
     if (name === "column" || same)
-      found.push(...list(`${quoted(columns[at])} is looked at by`, columnWeights(known, at, rows.length, columns.length), rows));
+      found.push(...list(`${quoted(columns[at])} is looked at by`,
+        columnWeights(known, at, rows.length, columns.length), rows));
     return found;
   }
 
@@ -132,6 +141,7 @@ function list(title, weights, tokens) {
 }
 
 function notHere(place) {
-  return element("p", { class: "missing" }, "This head is here as a thumbnail only, to keep the page small. To see it in full: ",
+  return element("p", { class: "missing" },
+    "This head is here as a thumbnail only, to keep the page small. To see it in full: ",
     element("code", {}, commandFor(place)));
 }

@@ -3,9 +3,11 @@
 const WALKED = 14; // keys that are shown; of longer texts the strongest
 
 function walkView() {
-  const chooser = element("select", { id: "query", onchange: () => change({ side: "row", at: Number(chooser.value) }) });
+  const chooser = element("select", { id: "query",
+    onchange: () => change({ side: "row", at: Number(chooser.value) }) });
   const body = element("div", { "aria-live": "polite" });
-  const panel = element("div", {}, element("p", { class: "choose" }, element("label", { for: "query" }, "The query of "), chooser), body);
+  const panel = element("div", {}, element("p", { class: "choose" },
+    element("label", { for: "query" }, "The query of "), chooser), body);
   let listed = "";
 
   function update() {
@@ -14,7 +16,8 @@ function walkView() {
     const at = now.side === "row" || one.kind !== "cross" ? Math.min(now.at, rows.length - 1) : 0;
     if (listed !== `${now.text} ${one.kind}`) {
       listed = `${now.text} ${one.kind}`;
-      chooser.replaceChildren(...rows.map((token, place) => element("option", { value: place }, `${place}  ${label(token)}`)));
+      chooser.replaceChildren(...rows.map((token, place) =>
+        element("option", { value: place }, `${place}  ${label(token)}`)));
     }
     chooser.value = String(at);
     if (!head().key) body.replaceChildren(notHere(now.head));
@@ -40,21 +43,28 @@ function walkView() {
     const output = new Float64Array(v.columns);
     weights.forEach((weight, key) => v.at(key).forEach((value, part) => { output[part] += weight * value; }));
     const shown = columns.length <= WALKED ? columns.map((_, key) => key)
-      : greatest(weights, WALKED - (allowed.includes(false) ? 1 : 0)).concat(allowed.includes(false) ? [allowed.indexOf(false)] : []).sort((a, b) => a - b);
+      : greatest(weights, WALKED - (allowed.includes(false) ? 1 : 0)).concat(allowed.includes(false)
+        ? [allowed.indexOf(false)] : []).sort((a, b) => a - b);
     const sizes = { k: largest(k, shown), v: largest(v, shown), q: Math.max(...Array.from(query, Math.abs)) };
     return [
       element("p", { class: "formula" }, formula(scores, bias, divisor, query.length, mask, heat)),
-      element("div", { class: "vector" }, element("b", {}, `q of ${quoted(rowsOf(one)[at])}`), strip(query, sizes.q, vectorWords(query)),
+      element("div", { class: "vector" }, element("b", {}, `q of ${quoted(rowsOf(one)[at])}`),
+        strip(query, sizes.q, vectorWords(query)),
         element("span", { class: "quiet" }, `${query.length} numbers: ${firstOf(query)}`)),
-      element("div", { class: "wide" }, table(shown, columns, { k, v, sizes, raw, scaled, bias, at, added, allowed, weights, scores, divisor, mask })),
-      shown.length < columns.length ? element("p", { class: "quiet" }, `${columns.length - shown.length} other tokens have ${digits(weights.reduce((total, weight, key) => shown.includes(key) ? total : total + weight, 0))} of the weight together.`) : null,
-      element("div", { class: "vector result" }, element("b", {}, "output = Σ weight · v"), strip(output, Math.max(...Array.from(output, Math.abs)), vectorWords(output)),
+      element("div", { class: "wide" }, table(shown, columns,
+        { k, v, sizes, raw, scaled, bias, at, added, allowed, weights, scores, divisor, mask })),
+      shown.length < columns.length ? element("p", { class: "quiet" },
+        `${columns.length - shown.length} other tokens have ${digits(weights.reduce((total, weight, key) => shown.includes(key) ? total : total + weight, 0))} of the weight together.`) : null,
+      element("div", { class: "vector result" }, element("b", {}, "output = Σ weight · v"),
+        strip(output, Math.max(...Array.from(output, Math.abs)), vectorWords(output)),
         element("span", { class: "quiet" }, `${output.length} numbers: ${firstOf(output)}`)),
     ].filter(Boolean);
   }
 
-  function table(shown, columns, { k, v, sizes, raw, scaled, bias, at, added, allowed, weights, scores, divisor, mask }) {
-    const steps = ["token", "k", scores ? "score(q, k)" : "q · k", !scores && divisor !== 1 ? `÷ ${digits(divisor)}` : null, bias ? "+ bias" : null,
+  function table(shown, columns, { k, v, sizes, raw, scaled, bias, at, added, allowed, weights, scores, divisor,
+    mask }) {
+    const steps = ["token", "k", scores ? "score(q, k)" : "q · k",
+      !scores && divisor !== 1 ? `÷ ${digits(divisor)}` : null, bias ? "+ bias" : null,
       mask !== "none" ? "mask" : null, "softmax", "", "v"].filter((step) => step !== null);
     const cells = (key) => [
       element("th", { scope: "row" }, label(columns[key])),
@@ -62,13 +72,16 @@ function walkView() {
       element("td", { class: "figure" }, digits(raw[key])),
       !scores && divisor !== 1 ? element("td", { class: "figure" }, digits(scaled[key])) : null,
       bias ? element("td", { class: "figure" }, digits(added[key])) : null,
-      mask !== "none" ? element("td", { class: "figure" }, allowed[key] ? "✓" : element("span", { title: "masked" }, "−∞")) : null,
+      mask !== "none" ? element("td", { class: "figure" }, allowed[key] ? "✓"
+        : element("span", { title: "masked" }, "−∞")) : null,
       element("td", { class: "figure weight" }, digits(weights[key])),
       element("td", { class: "bar-cell" }, element("span", { class: "bar", style: `--share: ${weights[key]}` })),
       element("td", {}, strip(v.at(key), sizes.v, vectorWords(v.at(key)))),
     ].filter(Boolean);
-    return element("table", { class: "walk" }, element("thead", {}, element("tr", {}, ...steps.map((step) => element("th", { scope: "col" }, step)))),
-      element("tbody", {}, ...shown.map((key) => element("tr", { class: allowed[key] ? "" : "masked" }, ...cells(key)))));
+    return element("table", { class: "walk" }, element("thead", {},
+      element("tr", {}, ...steps.map((step) => element("th", { scope: "col" }, step)))),
+      element("tbody", {},
+        ...shown.map((key) => element("tr", { class: allowed[key] ? "" : "masked" }, ...cells(key)))));
   }
 
   themeListeners.push(() => panel.isConnected && !panel.hidden && update());
