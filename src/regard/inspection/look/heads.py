@@ -19,7 +19,7 @@ from regard.inspection.look.walking import values_read, walk
 from regard.runs.load import Run
 
 FULL_BYTES = 24_000_000  # of all heads' codes on a page; as letters they are a third longer
-WALK_BYTES = 1_500_000
+WALK_BYTES = 1_000_000
 
 
 @dataclass(frozen=True)
