@@ -17,11 +17,10 @@ from common import machine_facts, write_result
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.inspection.browsing import chromium  # noqa: E402
-from tests.interop.untrained import WRITER, saved  # noqa: E402
-
 from regard.inspection.look.gathering import look  # noqa: E402
 from regard.inspection.look.page import look_page  # noqa: E402
+from tests.inspection.browsing import chromium  # noqa: E402
+from tests.interop.untrained import WRITER, saved  # noqa: E402
 
 PAGES = (
     ("512 tokens × 6 layers × 8 heads", 512, 6, 8, 20e6),

@@ -1,4 +1,4 @@
-"""A real Chromium for tests of pages; where none can be had they are skipped in plain words, or fail if it is needed."""
+"""A real Chromium for tests of pages; where none can be had they are skipped in plain words, or fail if needed."""
 
 from __future__ import annotations
 
