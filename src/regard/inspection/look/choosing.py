@@ -47,9 +47,10 @@ def classes(run: Run, text: str) -> list[list[Any]]:
 def beam_tree(run: Run, asked: Question) -> dict[str, Any] | None:
     """The search for an answer to the source, or for how the text goes on; None where nothing is written."""
     given = run.recipe.decoding
+    prompt: tuple[int, ...] = ()
     options = given if isinstance(given, Beam) else Beam(size=BEAM)
     if asked.source_ids:
-        engine, one_input, prompt = run.engine, list(asked.source_ids[:-1]), ()
+        engine, one_input = run.engine, list(asked.source_ids[:-1])
         options = options.model_copy(update={"n_best": options.size})
     elif hasattr(run.task, "continuation"):
         room = min(WRITTEN_ON, run.continuation.context - len(asked.ids)) if run.continuation.context else WRITTEN_ON
