@@ -74,6 +74,7 @@ def _add(run: Run, found: Look, text: str, asked: Question, wanted: Wanted, pref
             "attentions": heads.attentions,
             "heads": heads.heads,
             "reads": heads.reads,
+            "first": heads.first,
             "steps": steps(run, asked) if speaks else [],
             "classes": classes(run, text),
             "beam": beam_tree(run, asked),

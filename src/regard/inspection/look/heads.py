@@ -44,6 +44,15 @@ class Shown:
     reads: dict[str, Any] | None = None
     left_out: list[str] = field(default_factory=list)
 
+    @property
+    def first(self) -> int:
+        """The head that is shown first: of the last attention that says what an answer was read from."""
+        kind = self.reads["kind"] if self.reads else ""
+        full = [place for place, one in enumerate(self.heads) if "key" in one]
+        own = [place for place in full if self.attentions[self.heads[place]["attention"]]["kind"] == kind]
+        last = max((self.heads[place]["attention"] for place in own), default=-1)
+        return next((place for place in own if self.heads[place]["attention"] == last), full[0] if full else 0)
+
     def keep(self, key: str, weights_TS: np.ndarray, *, triangle: bool) -> dict[str, Any]:
         """The weights under this name, and what the page must know to read them."""
         codes = packed(weights_TS, triangle=triangle)

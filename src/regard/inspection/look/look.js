@@ -59,15 +59,14 @@ function start() {
     title.textContent = text().text;
     notes.replaceChildren(...text().left_out.map((sentence) => element("p", { class: "missing" }, sentence)));
   }
-  now.head = Math.max(0, text().heads.findIndex((one) => one.key));
-  const last = text().heads.findLastIndex((one) => one.key && text().reads
-    && text().attentions[one.attention].kind === text().reads.kind);
-  if (last >= 0) now.head = last - head(last).head;
+  now.head = text().first;
   now.at = Math.min(Math.floor(rowsOf(attention()).length / 2), 12);
   tell();
   chosen.update();
   show(views.find((view) => `#${view.id}` === location.hash) ?? views[0]);
   performance.mark("first picture");
+  if (document.readyState === "loading")
+    document.addEventListener("DOMContentLoaded", () => open.update({ text: now.text, head: now.head }));
 }
 
 function facts() {

@@ -22,7 +22,7 @@ function matrixPart() {
   function show() {
     const one = attention();
     [rows, columns] = [rowsOf(one), columnsOf(one)];
-    weights = head().key ? headWeights() : null;
+    weights = inFull() ? headWeights() : null;
     box.hidden = !weights;
     missing.replaceChildren(...(weights ? [] : [notHere(now.head)]));
     if (!weights) { value.textContent = ""; return; }

@@ -20,9 +20,20 @@ IDEA_SCRIPTS = ("parts.js", "colours.js", "idea_attention.js", "idea.js")
 def look_page(seen: Look) -> str:
     """The whole page; every token is data in it, and becomes text, never markup."""
     title = f"{seen.data['run']['name']}: a look inside"
-    held = [f'<script type="application/json" id="look">{data_text(seen.data)}</script>']
-    held += [f'<script type="text/plain" id="n:{escaped(key)}">{text}</script>' for key, text in seen.numbers.items()]
-    return page(title, ("look.css",), LOOK_SCRIPTS, "\n".join(held))
+    first = seen.data["texts"][0]
+    own = first["heads"][first["first"]].get("key", "")
+    late = {one["key"] for text in seen.data["texts"] for one in text["heads"] if "key" in one} - {own}
+    late |= {f"{key}.walk" for key in late}
+    held = f'<script type="application/json" id="look">{data_text(seen.data)}</script>\n'
+    held += _numbers({key: text for key, text in seen.numbers.items() if key not in late})
+    after = _numbers({key: text for key, text in seen.numbers.items() if key in late})
+    return page(title, ("look.css",), LOOK_SCRIPTS, held, after)
+
+
+def _numbers(numbers: Mapping[str, str]) -> str:
+    """Long numbers in elements that nothing runs and nobody sees."""
+    opening = '<script type="text/plain" id="n:'
+    return "\n".join(f'{opening}{escaped(key)}">{text}</script>' for key, text in numbers.items())
 
 
 def idea_page() -> str:
@@ -30,8 +41,8 @@ def idea_page() -> str:
     return page("The idea of attention", ("look.css", "idea.css"), IDEA_SCRIPTS)
 
 
-def page(title: str, styles: tuple[str, ...], scripts: tuple[str, ...], held: str = "") -> str:
-    """Scripts share one scope, in the given order; they run when everything before them is there."""
+def page(title: str, styles: tuple[str, ...], scripts: tuple[str, ...], held: str = "", after: str = "") -> str:
+    """Scripts share one scope and run between what they need at once and what they may wait for."""
     joined = "\n".join(map(asset, scripts))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -40,7 +51,7 @@ def page(title: str, styles: tuple[str, ...], scripts: tuple[str, ...], held: st
         "script-src 'unsafe-inline'; img-src data:\">\n"
         f"<title>{escaped(title)}</title>\n<style>\n{''.join(map(asset, styles))}</style>\n</head>\n<body>\n"
         "<main></main>\n<noscript>This page draws with JavaScript, all of which is inside it.</noscript>\n"
-        f'{held}\n<script>\n"use strict";\n(() => {{\n{joined}\n}})();\n</script>\n</body>\n</html>\n'
+        f'{held}\n<script>\n"use strict";\n(() => {{\n{joined}\n}})();\n</script>\n{after}\n</body>\n</html>\n'
     )
 
 

@@ -26,6 +26,11 @@ function columnsOf(one) {
   return one.kind === "encoder" || one.kind === "cross" ? text().source : text().tokens;
 }
 
+/** Whether all weights of a head are here: it may be a thumbnail only, or the page may still be loading. */
+function inFull(place = now.head) {
+  return Boolean(head(place).key && document.getElementById(`n:${head(place).key}`));
+}
+
 function headWeights(place = now.head) {
   const one = attention(place);
   return weightsOf(head(place), rowsOf(one).length, columnsOf(one).length, one.causal);

@@ -55,7 +55,7 @@ function tokensView() {
   function point(name, at) {
     const one = attention();
     const [rows, columns] = [rowsOf(one), columnsOf(one)];
-    const known = head().key ? headWeights() : null;
+    const known = inFull() ? headWeights() : null;
     const own = known && (name === "row" ? rowWeights(known, at, columns.length)
       : columnWeights(known, at, rows.length, columns.length));
     marks.forEach(({ made }, which) => made.forEach((mark, place) => {
@@ -141,6 +141,7 @@ function list(title, weights, tokens) {
 }
 
 function notHere(place) {
+  if (head(place).key) return element("p", { class: "missing" }, "This head is still being loaded.");
   return element("p", { class: "missing" },
     "This head is here as a thumbnail only, to keep the page small. To see it in full: ",
     element("code", {}, commandFor(place)));

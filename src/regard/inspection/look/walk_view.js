@@ -20,7 +20,7 @@ function walkView() {
         element("option", { value: place }, `${place}  ${label(token)}`)));
     }
     chooser.value = String(at);
-    if (!head().key) body.replaceChildren(notHere(now.head));
+    if (!inFull() || (head().walk && !document.getElementById(`n:${head().key}.walk`))) body.replaceChildren(notHere(now.head));
     else if (!head().walk) body.replaceChildren(element("p", { class: "missing" },
       "The queries, keys and values of this head are not in the page, to keep it small, or its weights are not a softmax of scores alone. To see them: ",
       element("code", {}, commandFor(now.head))));
