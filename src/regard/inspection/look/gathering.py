@@ -19,6 +19,8 @@ from regard.inspection.look.heads import Wanted, refuse_unknown_choice, shown_he
 from regard.inspection.look.packing import three
 from regard.runs.load import Run
 
+SHORT = 100  # signs of a text that is repeated in a command
+
 
 @dataclass
 class Look:
@@ -59,7 +61,8 @@ def look(
 
 def _add(run: Run, found: Look, text: str, asked: Question, wanted: Wanted, prefix: str, share: float) -> None:
     token = run.vocabularies.target.token
-    command = shlex.join(["regard", "look", str(run.folder.path), text])
+    shown = shlex.quote(text) if len(text) <= SHORT else "TEXT"
+    command = f"regard look {shlex.quote(str(run.folder.path))} {shown}"
     heads = shown_heads(run, asked, wanted, prefix, share, command)
     pictures, numbers = entering(run, asked, prefix)
     speaks = not hasattr(run.model, "body")  # a head on a body answers for the text, or in other symbols

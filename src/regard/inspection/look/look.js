@@ -64,7 +64,7 @@ function start() {
   tell();
   chosen.update();
   show(views.find((view) => `#${view.id}` === location.hash) ?? views[0]);
-  performance.mark("first picture");
+  requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("first picture"))); // it has been painted
   if (document.readyState === "loading")
     document.addEventListener("DOMContentLoaded", () => open.update({ text: now.text, head: now.head }));
 }
