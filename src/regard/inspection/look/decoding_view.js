@@ -63,7 +63,7 @@ function decodingView() {
   }
 
   return {
-    id: "decoding", title: "Decoding", panel, there: () =>
+    id: "decoding", title: look.texts.some((one) => one.steps.length) ? "Decoding" : "Answer", panel, there: () =>
       look.texts.some((one) => one.steps.length || one.classes.length),
     update() {
       if (built !== now.text) build();

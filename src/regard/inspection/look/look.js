@@ -57,6 +57,7 @@ function start() {
 
   function tell() {
     title.textContent = text().text;
+    title.className = text().text.length > 160 ? "long" : "";
     notes.replaceChildren(...text().left_out.map((sentence) => element("p", { class: "missing" }, sentence)));
   }
   now.head = text().first;
