@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from regard.cli import check, compare, demo, evaluate, export, import_, predict, recipes, search, train
+from regard.cli import check, compare, demo, evaluate, export, import_, look, predict, recipes, search, train
 from regard.cli.console import notes, plain, say, without_colour
 from regard.core.errors import RegardError
 
@@ -50,6 +50,7 @@ app.command()(evaluate.evaluate)
 app.command()(predict.predict)
 app.command()(search.search)
 app.command()(compare.compare)
+app.command()(look.look)
 app.command()(check.check)
 app.command("import")(import_.import_)
 app.command()(export.export)

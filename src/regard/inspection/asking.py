@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,6 +15,8 @@ from regard.decoding.options import Strategy
 from regard.inspection.head_names import Kind
 from regard.inspection.splits import places, task_over
 from regard.runs.load import Run
+from regard.tasks.classification import enclose_all, split_texts
+from regard.tasks.enclosing import Enclosed, side_by_side
 from regard.tasks.translation import refuse_long
 
 UNKNOWN = -1  # no answer is expected here
@@ -64,6 +67,8 @@ def question(run: Run, text: str, target: str = "") -> Question:
         return _running(run, text)
     if hasattr(task, "filling"):
         return _masked(run, text)
+    if hasattr(task, "window"):
+        return _headed(run, text)
     raise OptionError(
         f"{run.folder.path}: how a text is read under the task {run.recipe.task.kind!r} is not known here; "
         "use regard.record on the model itself"
@@ -91,6 +96,8 @@ def split_questions(run: Run, split: str = "validation", examples: int = 50) -> 
         return [_of_pair(run, found[at].source.tolist(), found[at].target.tolist()) for at in places(found, examples)]
     if hasattr(task, "continuation"):
         return [_of_text(run, found[at].tokens[:-1].tolist()) for at in places(found, examples)]
+    if hasattr(task, "window"):
+        return [_of_enclosed(run, found[at].text) for at in places(found, examples)]
     return [_of_masked(run, found.plain(at).tolist()) for at in places(found, examples)]
 
 
@@ -165,6 +172,29 @@ def _of_masked(run: Run, ids: Sequence[int]) -> Question:
     return Question((), tuple(ids), expected, asked, (), tokens, specials.mask, specials.eos, collate)
 
 
+def _headed(run: Run, text: str) -> Question:
+    """One text, or two with a tab between them, as a head's body reads them."""
+    enclosed = enclose_all(run.vocabularies.source, run.task.window, [split_texts(text)])[0]
+    length = len(enclosed.tokens) + enclosed.cut
+    _refuse_beyond(length, run.task.window.longest, "the text, the symbols around it among them,")
+    return _of_enclosed(run, enclosed)
+
+
+def _of_enclosed(run: Run, enclosed: Enclosed) -> Question:
+    """Nothing is expected at its positions: the answer is one for the whole text."""
+    tokenizer, specials = run.vocabularies.source, run.vocabularies.source.specials
+
+    def collate(own: Question) -> tuple[Tensor, ...]:
+        batch = side_by_side([replace(enclosed, tokens=np.array(own.ids))], specials.pad, run.device)
+        held = (batch.tokens_BS, batch.lengths_B, batch.segments_BS)
+        return tuple(one for one in held if one is not None)
+
+    ids = tuple(enclosed.tokens.tolist())
+    blank = specials.mask if specials.mask >= 0 else specials.unk
+    nothing = (UNKNOWN,) * len(ids)
+    return Question((), ids, nothing, (), (), tuple(map(tokenizer.token, ids)), blank, specials.eos, collate)
+
+
 def _row(ids: Sequence[int], run: Run) -> Tensor:
     return torch.tensor([list(ids)], dtype=torch.long, device=run.device)
 
@@ -177,6 +207,11 @@ def _refuse_beyond(length: int, most: int, what: str) -> None:
 @torch.inference_mode()
 def answer(model: Any, asked: Question) -> Tensor:
     """logits_TW at every position of the ids."""
+    if hasattr(model, "body"):
+        raise OptionError(
+            "a head on a body answers for the whole text, or in symbols of its own, not in tokens at each position; "
+            "ask it with run.answers"
+        )
     model.eval()
     return model.head(model(*asked.inputs()))[0].float()
 

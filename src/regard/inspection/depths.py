@@ -17,11 +17,12 @@ from torch import Tensor, nn
 from regard.core.errors import OptionError
 from regard.core.taps import passing
 from regard.inspection.alignment_figure import three_digits
-from regard.inspection.asking import question
+from regard.inspection.asking import Question, question
 from regard.runs.load import Run
 
 BEFORE = "embedding"
 """The depth before the first layer."""
+LOGITS_AT_ONCE = 20_000_000
 
 
 @dataclass(frozen=True)
@@ -91,26 +92,34 @@ def joined(calls: list[Any]) -> Tensor:
     return torch.cat([part.unsqueeze(1) if part.dim() == 2 else part for part in parts], dim=-2)
 
 
-@torch.inference_mode()
 def depths(run: Run, text: str, target: str = "") -> Depths:
     """What the model would answer after each layer, at every position that is asked about."""
-    model: Any = run.model
-    asked = question(run, text, target)
-    found = states_by_depth(model, asked.inputs())
-    rows = list(asked.asked)
-    logits_LNW = torch.stack([model.answer_at(states_BTD)[0, rows].float() for states_BTD in found.values()])
-    chances_LNW = logits_LNW.softmax(-1)
-    best_LN, final_N = chances_LNW.max(-1), logits_LNW[-1].argmax(-1)
-    final_LN = logits_LNW.gather(-1, final_N.expand(len(found), -1)[..., None])
+    return depths_of(run, question(run, text, target))
+
+
+@torch.inference_mode()
+def depths_of(run: Run, asked: Question) -> Depths:
+    """The same for a text that was made ready before; so many positions at once as the vocabulary allows."""
+    found = states_by_depth(run.model, asked.inputs())
+    at_once = max(1, LOGITS_AT_ONCE // (len(found) * run.vocabularies.target.size))
+    parts = [_read_off(run.model, found, list(rows)) for rows in torch.tensor(asked.asked).split(at_once)]
+    best_LN, chance_LN, final_LN, rank_LN = (torch.cat(columns, dim=1) for columns in zip(*parts))
     token = run.vocabularies.target.token
     return Depths(
         names=tuple(found),
-        tokens=tuple(asked.tokens[row] for row in rows),
-        final=tuple(map(token, final_N.tolist())),
-        best=tuple(tuple(map(token, row)) for row in best_LN.indices.tolist()),
-        probability=tuple(map(tuple, best_LN.values.tolist())),
-        final_probability=tuple(
-            map(tuple, chances_LNW.gather(-1, final_N.expand(len(found), -1)[..., None])[..., 0].tolist())
-        ),
-        final_rank=tuple(map(tuple, (1 + (logits_LNW > final_LN).sum(-1)).tolist())),
+        tokens=tuple(asked.tokens[row] for row in asked.asked),
+        final=tuple(map(token, best_LN[-1].tolist())),
+        best=tuple(tuple(map(token, row)) for row in best_LN.tolist()),
+        probability=tuple(map(tuple, chance_LN.tolist())),
+        final_probability=tuple(map(tuple, final_LN.tolist())),
+        final_rank=tuple(map(tuple, rank_LN.tolist())),
     )
+
+
+def _read_off(model: Any, states: dict[str, Tensor], rows: list[int]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """At each depth and row: the best token and its probability, the final answer's probability and rank."""
+    logits_LNW = torch.stack([model.answer_at(states_BTD[:, rows])[0].float() for states_BTD in states.values()])
+    chances_LNW, final_N = logits_LNW.softmax(-1), logits_LNW[-1].argmax(-1)
+    best_LN, where_LN1 = chances_LNW.max(-1), final_N.expand(len(states), -1)[..., None]
+    rank_LN = 1 + (logits_LNW > logits_LNW.gather(-1, where_LN1)).sum(-1)
+    return best_LN.indices, best_LN.values, chances_LNW.gather(-1, where_LN1)[..., 0], rank_LN

@@ -1,0 +1,112 @@
+"""``regard look``: a page that shows what happens inside a model on a text, and one for the idea of attention."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from regard.cli.console import JSON_OPTION, counting, plain, say, write_json
+from regard.core.errors import OptionError
+from regard.core.files import write_text
+
+if TYPE_CHECKING:
+    from regard.inspection.look.heads import Wanted
+    from regard.runs.load import Run
+
+EXAMPLES = """\b
+Examples:
+  regard look runs/first "the cat sat on the mat" --open
+  regard look runs/first "the cat sat" "the dog sleeps" --out look.html
+  regard look runs/first "the cat sat" --target "le chat était assis"
+  regard look runs/long "a long text …" --layers 3,4 --heads 0
+  regard look --idea --open
+"""
+
+
+def look(
+    run: Path = typer.Argument(None, help="A run folder."),
+    texts: list[str] = typer.Argument(
+        None, help="Texts to look at; without any, an example of the validation data.", show_default=False
+    ),
+    target: list[str] = typer.Option(
+        [], "--target", metavar="TEXT", help="A translator is forced to this answer; once for each text."
+    ),
+    out: Path = typer.Option(None, "--out", metavar="FILE", help="The page; else look.html in the run folder."),
+    open_: bool = typer.Option(False, "--open", metavar="", help="Open it in the browser."),
+    png: Path = typer.Option(None, "--png", metavar="FOLDER", help="Also figures as PNG, one for each chosen head."),
+    layers: str = typer.Option("", "--layers", metavar="N,…", help="Only these in full, counted from 0."),
+    heads: str = typer.Option("", "--heads", metavar="N,…", help="Only these in full, counted from 0."),
+    idea: bool = typer.Option(False, "--idea", metavar="", help="The idea of attention, to be dragged; needs no run."),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Write a page that shows what happens inside a model: one file, no network."""
+    from regard.inspection.look.heads import Wanted
+
+    if idea:
+        if run is not None or target or png is not None or layers or heads:
+            raise OptionError("--idea is a page by itself; leave out run, texts and all options but --out and --open")
+        from regard.inspection.look.page import idea_page
+
+        _finish(out or Path("idea.html"), idea_page(), [], open_=open_, as_json=as_json)
+        return
+    if run is None:
+        raise OptionError("name a run folder, as regard look runs/first, or ask for the idea alone: regard look --idea")
+    from regard.cli.predict import readable
+    from regard.inspection.asking import split_questions
+    from regard.inspection.look.gathering import look as seen
+    from regard.inspection.look.page import look_page
+    from regard.runs.load import load
+
+    loaded = load(run)
+    if target and not texts:
+        raise OptionError("--target is the answer to a text; give the text too")
+    wanted = Wanted(numbers(layers, "--layers"), numbers(heads, "--heads"))
+    given = readable(texts) if texts else split_questions(loaded, "validation", examples=1)
+    with counting("looking") as progress:
+        found = seen(loaded, given, readable(target), wanted=wanted, progress=progress)
+    if png is not None:
+        if not texts:
+            raise OptionError("--png draws texts; give at least one")
+        draw(loaded, readable(texts), readable(target), wanted, png)
+    _finish(out or run / "look.html", look_page(found), found.left_out, open_=open_, as_json=as_json)
+
+
+def numbers(text: str, option: str) -> tuple[int, ...]:
+    """Numbers counted from 0, separated by commas."""
+    parts = [part.strip() for part in text.split(",")] if text else []
+    wrong = [part for part in parts if not part.isdecimal()]
+    if wrong:
+        raise OptionError(f"{option} takes numbers from 0 on, separated by commas, as 0,3; found {', '.join(wrong)!r}")
+    return tuple(dict.fromkeys(map(int, parts)))
+
+
+def draw(run: Run, texts: list[str], targets: list[str], wanted: Wanted, folder: Path) -> None:
+    """Every chosen head on every text, the depths, and the heads by their entropy."""
+    from regard.inspection.look.figures import figures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    made = figures(run, texts, targets, wanted)
+    with counting("drawing") as progress:
+        for number, (name, figure) in enumerate(made, start=1):
+            figure().save(folder / f"{name}.png")
+            progress(number, len(made))
+
+
+def _finish(path: Path, page: str, left_out: list[str], *, open_: bool, as_json: bool) -> None:
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise OptionError(f"the page is written as HTML; give --out a name such as {path.with_suffix('.html').name}")
+    write_text(path, page)
+    if as_json:
+        write_json({"page": str(path), "bytes": len(page.encode()), "left_out": left_out})
+    else:
+        for sentence in left_out:
+            say(plain(sentence), style="dim")
+        say(plain(f"page: {path}"))
+    if open_:
+        webbrowser.open(path.resolve().as_uri())
+
+
+look.__doc__ = f"{look.__doc__}\n\n{EXAMPLES}"
