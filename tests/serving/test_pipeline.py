@@ -149,9 +149,7 @@ def test_without_a_model_one_is_trained_once_and_kept(
     from regard.runs import recipe
 
     small = tmp_path / "mood.toml"
-    text = recipe.find("mood").read_text().replace("steps = 1200", "steps = 2").replace(
-        'kind = "world-moods"', 'kind = "world-moods"\ntrain = 200'
-    )
+    text = recipe.find("mood").read_text().replace("steps = 3000", "steps = 2").replace("train = 60000", "train = 200")
     small.write_text(text)
     monkeypatch.setattr(recipe, "recipes", lambda: {"mood": small})
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
