@@ -19,8 +19,8 @@ ENDING_SECONDS = 20
 def shared(count: int, words: Sequence[str]) -> Iterator[None]:
     """While the block lasts, this process is the first of ``count`` that run this command, ``regard`` with these words.
 
-    Small models gain from it on a CPU: two processes with a thread each do everything side by side, while two threads
-    of one process wait for one another at every small operation. It must come before torch is imported.
+    Whether it pays must be tried: small operations run side by side, but every process has an optimiser to step, and
+    gradients travel. It must come before torch is imported.
     """
     if count == 1 or "WORLD_SIZE" in os.environ:  # alone, or one of several already
         yield

@@ -46,7 +46,7 @@ def train(
         "", "--budget", metavar="TIME", help="90s, 10m or 1h, turned into steps by a short measurement; or 2000steps."
     ),
     ranks: int = typer.Option(
-        1, "--ranks", metavar="N", min=1, help="Processes on this machine that share every step; small models gain.",
+        1, "--ranks", metavar="N", min=1, help="Processes on this machine that share every step.",
         show_default=False,
     ),
     as_json: bool = JSON_OPTION,
