@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 from regard.core.errors import DataError
 from regard.data.labelled import LabelledFiles, MovieReviews
 from regard.data.ledger import Ledger
-from regard.data.tables import groups, read_table
+from regard.data.tables import distinct, read_table
 
 CELL = some.text(some.characters(exclude_categories=("Cs", "Cc")) | some.sampled_from(',"\t\n'), max_size=12)
 
@@ -57,7 +57,7 @@ def test_what_is_wrong_is_named(name: str, text: str, message: str, tmp_path: Pa
 
 
 def test_labels_are_in_the_order_that_one_expects() -> None:
-    assert list(groups(["10", "b", "2", "a", "b", "1"])) == ["1", "2", "10", "a", "b"]
+    assert list(distinct(["10", "b", "2", "a", "b", "1"])) == ["1", "2", "10", "a", "b"]
 
 
 def test_rows_without_text_or_label_are_listed(tmp_path: Path) -> None:

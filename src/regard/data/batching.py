@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -51,6 +51,18 @@ def cut(lengths_NA: np.ndarray, order: np.ndarray, budget: int) -> list[np.ndarr
     if start < len(order):
         batches.append(order[start:])
     return batches
+
+
+def telling(
+    batches: Iterable[np.ndarray], total: int, progress: Callable[[int, int], None] | None
+) -> Iterator[np.ndarray]:
+    """The batches one by one; after each, whoever asked is told how many of all examples are done."""
+    done = 0
+    for indices in batches:
+        yield indices
+        done += len(indices)
+        if progress is not None:
+            progress(done, total)
 
 
 def refuse_longer(lengths_NA: np.ndarray, budget: int) -> None:

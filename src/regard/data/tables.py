@@ -130,7 +130,7 @@ def as_text(cell: Any) -> str:
     return "" if cell is None else json.dumps(cell, ensure_ascii=False)
 
 
-def groups(values: Sequence[str]) -> Iterator[str]:
+def distinct(values: Sequence[str]) -> Iterator[str]:
     """Different values in the order of the alphabet, numbers by their size."""
 
     def size(value: str) -> tuple[bool, int, str]:

@@ -98,8 +98,8 @@ def put_origin(
     origin = Origin.at(start.run)
     held = checkpoints.load_tensors(origin.folder.weights)
     wanted = checkpoints.weights_of(model)
-    theirs = {plain(name): tensor for name, tensor in held.items() if belongs(name, held)}
-    ours = {name: tensor for name, tensor in wanted.items() if belongs(name, wanted)}
+    theirs = {plain(name): tensor for name, tensor in of_the_body(held).items()}
+    ours = of_the_body(wanted)
     notes: list[str] = []
     if start.pieces == "carried":
         theirs = {**theirs, **carried_rows(origin.vocabularies(), vocabularies, theirs, ours, notes)}
@@ -115,7 +115,8 @@ def put_origin(
         )
     model.load_state_dict({name: theirs[plain(name)] for name in ours}, strict=False)
     fresh = [name for name in wanted if name not in ours]
-    left = [name for name in held if plain(name) not in {plain(one) for one in ours}]
+    taken = {plain(name) for name in ours}
+    left = [name for name in held if plain(name) not in taken]
     notes.insert(0, f"{len(ours)} tensors come from {start.run}" + (f", {len(fresh)} are new" if fresh else "")
                  + (f", {len(left)} of its tensors are not needed" if left else ""))  # fmt: skip
     for observer in observers:
@@ -127,9 +128,9 @@ def plain(name: str) -> str:
     return name.removeprefix(BODY)
 
 
-def belongs(name: str, weights: Mapping[str, Tensor]) -> bool:
-    """Whether a tensor is the body's; a model without a head on it is all body."""
-    return name.startswith(BODY) or not any(other.startswith(BODY) for other in weights)
+def of_the_body(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Without the head of a task; a model that has none is all body."""
+    return {name: tensor for name, tensor in weights.items() if name.startswith(BODY)} or dict(weights)
 
 
 def found(tensor: Tensor | None) -> str:

@@ -44,16 +44,12 @@ class Pipeline(ABC):
         return options
 
     def __call__(self, inputs: Any, **options: Any) -> Any:
-        given = {**self.options, **self.checked(options)}
-        chosen = {**self.known, **given}
+        chosen = {**self.known, **self.options, **self.checked(options)}
         if isinstance(inputs, list | tuple):
             return self.answer_all(list(inputs), chosen)
-        if isinstance(inputs, Iterator) or (isinstance(inputs, Iterable) and not self.is_single(inputs)):
+        if isinstance(inputs, Iterable) and not isinstance(inputs, str | dict):
             return self.stream(iter(inputs), chosen)
-        return self.alone(inputs, self.answer_all([inputs], chosen)[0], chosen)
-
-    def is_single(self, inputs: Any) -> bool:
-        return isinstance(inputs, str | dict)
+        return self.alone(self.answer([inputs], chosen)[0])
 
     def stream(self, inputs: Iterator[Any], options: dict[str, Any]) -> Iterator[Any]:
         """Answers in the order of the inputs, as they are found."""
@@ -68,7 +64,7 @@ class Pipeline(ABC):
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
         """What stands in the list of answers, for each input."""
 
-    def alone(self, given: Any, answer: Any, options: dict[str, Any]) -> Any:
+    def alone(self, answer: Any) -> Any:
         """What is returned for a single input that stands in no list."""
         return answer
 

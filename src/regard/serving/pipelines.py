@@ -215,7 +215,7 @@ class Translation(Pipeline):
             strategy = strategy.model_copy(update={"max_length": options["max_length"]})
         return [{"translation_text": text} for text in self.run.predict(strings(inputs, self.task), strategy)]
 
-    def alone(self, given: Any, answer: Any, options: dict[str, Any]) -> Any:
+    def alone(self, answer: Any) -> Any:
         return [answer]
 
 

@@ -16,10 +16,10 @@ from regard.core.config import Part
 from regard.core.errors import DataError, OptionError
 from regard.core.seams import Answer, Progress, Sums
 from regard.core.symbols import Sizes
-from regard.data.batching import in_length_order
+from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Pair
 from regard.data.examples import ExampleCorpus, Labelled
-from regard.data.tables import groups
+from regard.data.tables import distinct
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Strategy
@@ -61,7 +61,7 @@ class ClassificationConfig(Part):
             raise DataError(
                 'classification needs texts with labels; choose data.kind = "labelled" (or world-moods, movie-reviews)'
             )
-        there = list(groups([one.label for one in corpus.splits.get("train", ())]))
+        there = list(distinct([one.label for one in corpus.splits.get("train", ())]))
         return self.model_copy(update={"labels": self.labels or tuple(there)})
 
     def unsettled(self) -> ClassificationConfig:
@@ -181,13 +181,9 @@ class Classification:
         """probabilities_NC, in the order of the examples, whatever the batches."""
         model.eval()
         found_NC = np.zeros((len(examples), len(self.places)), np.float64)
-        done = 0
-        for indices in in_length_order(self.lengths(examples), READ_AT_ONCE):
+        for indices in telling(in_length_order(self.lengths(examples), READ_AT_ONCE), len(examples), progress):
             batch = self.collate([examples[index] for index in indices], device)
             found_NC[indices] = logits_of(model, batch.text).double().softmax(dim=-1).cpu().numpy()
-            done += len(indices)
-            if progress is not None:
-                progress(done, len(examples))
         return found_NC
 
     def classify(
@@ -265,7 +261,8 @@ class Classification:
         gold_N = np.array([one.label for one in encoded])
         labels = self.config.labels
         scores = class_scores(probabilities_NC, gold_N, labels)
-        members = {group: [one.group == group for one in examples] for group in groups([one.group for one in examples])}
+        found = distinct([one.group for one in examples])
+        members = {group: [one.group == group for one in examples] for group in found}
         if len(members) > 1:
             scores["groups"] = {
                 group: class_scores(probabilities_NC[chosen_N], gold_N[chosen_N], labels)

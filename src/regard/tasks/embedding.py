@@ -125,6 +125,9 @@ class Embedding:
     def weight(self, lengths_NA: np.ndarray) -> int:
         return len(lengths_NA)
 
+    def tokens(self, lengths_NA: np.ndarray) -> int:
+        return int(lengths_NA.sum())
+
     def collate(self, examples: Sequence[Mates], device: torch.device) -> MateBatch:
         sides = [one.source for one in examples], [one.target for one in examples]
         text = side_by_side([*sides[0], *sides[1]], self.tokenizer.specials.pad, device)

@@ -17,7 +17,7 @@ from regard.core.config import Part
 from regard.core.errors import DataError, OptionError
 from regard.core.seams import Answer, Progress, Sums
 from regard.core.symbols import Sizes
-from regard.data.batching import in_length_order
+from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Pair
 from regard.data.examples import ExampleCorpus
 from regard.data.questions import Asked, Reference
@@ -153,6 +153,9 @@ class QuestionAnswering:
     def weight(self, lengths_NA: np.ndarray) -> int:
         return len(lengths_NA)
 
+    def tokens(self, lengths_NA: np.ndarray) -> int:
+        return int(lengths_NA.sum())
+
     def collate(self, examples: Sequence[Stretch], device: torch.device) -> QuestionBatch:
         return batched(self.frame, examples, device)
 
@@ -186,8 +189,7 @@ class QuestionAnswering:
         spans: list[dict[tuple[int, int], float]] = [{} for _ in range(questions)]
         silent = [0.0] * questions  # that there is no answer, by the window that believes in it least
         texts = [""] * questions
-        done = 0
-        for indices in in_length_order(self.lengths(stretches), READ_AT_ONCE):
+        for indices in telling(in_length_order(self.lengths(stretches), READ_AT_ONCE), len(stretches), progress):
             batch = self.collate([stretches[index] for index in indices], device)
             starts_BS, lasts_BS, nowhere_B = places(model, batch)
             nowhere_1B = nowhere_B[:, None]
@@ -203,9 +205,6 @@ class QuestionAnswering:
                     place = one.context.characters(start + shift, last + shift)
                     if place[1] > place[0]:
                         own[place] = max(own.get(place, NEVER), score)
-            done += len(indices)
-            if progress is not None:
-                progress(done, len(stretches))
         return [self.ranked(*one, n_best) for one in zip(texts, spans, silent, strict=True)]
 
     def ranked(self, text: str, spans: dict[tuple[int, int], float], silent: float, n_best: int) -> list[Found]:

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from regard.core.seams import Progress, Task
-from regard.data.batching import in_length_order
+from regard.data.batching import in_length_order, telling
 from regard.tasks.metrics.bleu import bleu, chrf
 from regard.tasks.metrics.text import character_error_rate, exact_match, word_error_rate
 
@@ -51,15 +51,12 @@ def summed(
     """Every named sum of a task over all batches, and how many terms its loss has."""
     model.eval()
     totals: dict[str, float] = {}
-    done = count = 0
-    for indices in batches:
+    count = 0
+    for indices in telling(batches, len(examples), progress):
         sums = task.sums(model, task.collate([examples[index] for index in indices], device))
         count += sums.counts["loss"]
         for name, value in sums.sums.items():
             totals[name] = totals.get(name, 0.0) + float(value)
-        done += len(indices)
-        if progress is not None:
-            progress(done, len(examples))
     return totals, count
 
 

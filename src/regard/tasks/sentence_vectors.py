@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard.core.errors import DataError, OptionError
 from regard.core.seams import Progress
 from regard.core.symbols import Specials
-from regard.data.batching import in_length_order
+from regard.data.batching import in_length_order, telling
 from regard.data.tokenizers import Tokenizer
 from regard.layers.headed import Headed, Pool, Pooling, VectorHead
 from regard.tasks.enclosing import Enclosed, TextBatch, Window, enclose_all, side_by_side
@@ -93,12 +93,8 @@ class Embedder:
     @torch.inference_mode()
     def vectors(self, texts: Sequence[Enclosed], progress: Progress | None = None) -> np.ndarray:
         found_ND = np.zeros((len(texts), self.body.state_width), np.float32)
-        done = 0
-        for indices, batch, states_BSD in self.read(texts):
+        for indices, batch, states_BSD in self.read(texts, progress):
             found_ND[indices] = self.head(states_BSD, batch.lengths_B).float().cpu().numpy()
-            done += len(indices)
-            if progress is not None:
-                progress(done, len(texts))
         return found_ND
 
     @torch.inference_mode()
@@ -111,11 +107,13 @@ class Embedder:
                 found[int(index)] = states_BSD[place, : len(made[index].tokens)].float().cpu()
         return [found[index] for index in range(len(made))]
 
-    def read(self, texts: Sequence[Enclosed]) -> Iterator[tuple[np.ndarray, TextBatch, Tensor]]:
+    def read(
+        self, texts: Sequence[Enclosed], progress: Progress | None = None
+    ) -> Iterator[tuple[np.ndarray, TextBatch, Tensor]]:
         """Batches of like length: which texts, how they are read, and their states_BSD."""
         self.body.eval()
         lengths_N1 = np.array([len(one.tokens) for one in texts]).reshape(-1, 1)
-        for indices in in_length_order(lengths_N1, AT_ONCE):
+        for indices in telling(in_length_order(lengths_N1, AT_ONCE), len(texts), progress):
             batch = side_by_side([texts[index] for index in indices], self.specials.pad, self.device)
             yield indices, batch, self.body.represent(batch.tokens_BS, batch.lengths_B)
 

@@ -18,7 +18,7 @@ from regard.core.config import Part
 from regard.core.errors import DataError, OptionError, enumerate_problems
 from regard.core.seams import Answer, Progress, Sums
 from regard.core.symbols import Sizes
-from regard.data.batching import in_length_order
+from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Pair
 from regard.data.examples import ExampleCorpus
 from regard.data.tagged import Tagged, unfit
@@ -28,7 +28,7 @@ from regard.layers.headed import TokenHead
 from regard.tasks.enclosing import READ_AT_ONCE, Window, logits_of, refuse_short
 from regard.tasks.labels import refuse_few, refuse_unseen
 from regard.tasks.metrics.entities import OUTSIDE, Span, is_bio, spans, strangers, tag_scores
-from regard.tasks.stretches import Reader, Stretch, TagBatch
+from regard.tasks.tag_windows import Reader, Stretch, TagBatch
 from regard.tasks.words import Speaker
 
 
@@ -134,6 +134,9 @@ class Tagging:
     def weight(self, lengths_NA: np.ndarray) -> int:
         return int(lengths_NA[:, 0].sum())
 
+    def tokens(self, lengths_NA: np.ndarray) -> int:
+        return int(lengths_NA[:, 1].sum())
+
     def collate(self, examples: Sequence[Stretch], device: torch.device) -> TagBatch:
         return self.reader.collate(examples, device)
 
@@ -166,16 +169,12 @@ class Tagging:
         unknown_C = np.full(len(self.places), 1 / len(self.places))
         unknown_C[self.places[self.fallback]] = np.nextafter(1 / len(self.places), 1)
         found = [np.tile(unknown_C, (len(one.words), 1)) for one in examples]
-        done = 0
-        for indices in in_length_order(self.lengths(stretches), READ_AT_ONCE):
+        for indices in telling(in_length_order(self.lengths(stretches), READ_AT_ONCE), len(stretches), progress):
             own = [stretches[index] for index in indices]
             said_MC = word_logits(model, self.collate(own, device)).double().softmax(dim=-1).cpu().numpy()
             ends = np.cumsum([len(one.words_M) for one in own])
             for one, said_NC in zip(own, np.split(said_MC, ends[:-1]), strict=True):
                 found[one.sentence][one.words_M] = said_NC
-            done += len(indices)
-            if progress is not None:
-                progress(done, len(stretches))
         return found
 
     def tag(

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from regard.core.errors import DataError
+from regard.tasks.metrics.resampling import mean_interval
 from regard.tasks.metrics.text import wilson_interval
 
-RESAMPLES = 1000
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _NO_SIGNS = str.maketrans("", "", string.punctuation)
 
@@ -76,11 +76,3 @@ def figures(exact_N: np.ndarray, f1_N: np.ndarray) -> dict[str, float]:
         "f1_low": f1_low,
         "f1_high": f1_high,
     }
-
-
-def mean_interval(values_N: np.ndarray, seed: int = 1) -> tuple[float, float]:
-    """95 % of what the means of resampled sets are."""
-    generator = np.random.default_rng(seed)
-    means = [values_N[generator.integers(len(values_N), size=len(values_N))].mean() for _ in range(RESAMPLES)]
-    low, high = np.quantile(means, (0.025, 0.975))
-    return float(low), float(high)

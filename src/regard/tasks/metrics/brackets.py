@@ -11,6 +11,7 @@ import numpy as np
 from regard.core.errors import DataError, enumerate_problems
 from regard.data.trees import Tree
 from regard.tasks.metrics.bleu import FEWEST_SAMPLES, Comparison
+from regard.tasks.metrics.resampling import compared, draws, middle
 
 Bracket = tuple[str, int, int]  # label, first word, one past the last
 
@@ -63,11 +64,11 @@ def bracket_scores(
     """
     counts_N3 = _counts(predicted, references)
     matched, given, wanted = (int(total) for total in counts_N3.sum(0))
-    low, high = np.quantile(_resampled(counts_N3, samples, seed), (0.025, 0.975))
+    low, high = middle(_resampled(counts_N3, samples, seed))
     return BracketScore(
         f1=_f1(matched, given, wanted),
-        low=float(low),
-        high=float(high),
+        low=low,
+        high=high,
         precision=matched / given if given else float(not wanted),
         recall=matched / wanted if wanted else float(not given),
         unlabelled_f1=_f1(*_counts(predicted, references, labelled=False).sum(0)),
@@ -83,19 +84,12 @@ def paired_brackets(
     samples: int = 1000,
     seed: int = 12345,
 ) -> Comparison:
-    """Whether two parsers differ by more than chance, in F1 of 100: paired bootstrap resampling (Koehn 2004).
-
-    The p-value is how often a resampled difference is as far from the observed one as that is from nothing.
-    """
+    """Whether two parsers differ by more than chance, in F1 of 100."""
     both = [_counts(trees, references) for trees in (first, second)]
     score_a, score_b = (100 * _f1(*counts_N3.sum(0)) for counts_N3 in both)
     resampled_a, resampled_b = (100 * _resampled(counts_N3, samples, seed) for counts_N3 in both)
-    difference = score_b - score_a
-    beyond = np.abs(resampled_b - resampled_a - difference) >= abs(difference)
-    p_value = (int(beyond.sum()) + 1) / (samples + 1)
-    return Comparison(
-        "bracket F1", score_a, score_b, difference, p_value, f"evalb|labelled|bs:{samples}|seed:{seed}"
-    )
+    signature = f"evalb|labelled|bs:{samples}|seed:{seed}"
+    return compared("bracket F1", score_a, score_b, resampled_b - resampled_a, signature)
 
 
 def _counts(predicted: Sequence[Tree], references: Sequence[Tree], *, labelled: bool = True) -> np.ndarray:
@@ -125,9 +119,9 @@ def _f1(matched: float, given: float, wanted: float) -> float:
 def _resampled(counts_N3: np.ndarray, samples: int, seed: int) -> np.ndarray:
     """F1 over as many sentences, drawn with replacement, again and again; the same draws for the same seed."""
     assert samples >= FEWEST_SAMPLES
-    random, number = np.random.default_rng(seed), len(counts_N3)
-    drawn = (np.bincount(random.integers(number, size=number), minlength=number) for _ in range(samples))
-    return np.array([_f1(*(times_N @ counts_N3)) for times_N in drawn])
+    number = len(counts_N3)
+    times = (np.bincount(chosen_N, minlength=number) for chosen_N in draws(number, samples, seed))
+    return np.array([_f1(*(times_N @ counts_N3)) for times_N in times])
 
 
 def _tag_accuracy(predicted: Sequence[Tree], references: Sequence[Tree]) -> float:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from regard.tasks.metrics.bleu import Comparison
+from regard.tasks.metrics.resampling import compared, draws, interval
 from regard.tasks.metrics.text import wilson_interval
 
 BINS = 15
-RESAMPLES = 1000
 
 
 def class_scores(probabilities_NC: np.ndarray, gold_N: np.ndarray, labels: Sequence[str]) -> dict[str, Any]:
@@ -20,7 +20,9 @@ def class_scores(probabilities_NC: np.ndarray, gold_N: np.ndarray, labels: Seque
     counts_CC = confusion(gold_N, predicted_N, len(labels))
     hits, total = int(np.trace(counts_CC)), len(gold_N)
     low, high = wilson_interval(hits, total)
-    f1_low, f1_high = macro_f1_interval(gold_N, predicted_N, len(labels))
+    f1_low, f1_high = interval(
+        lambda chosen_N: macro_f1(confusion(gold_N[chosen_N], predicted_N[chosen_N], len(labels))), total
+    )
     given_N = probabilities_NC[np.arange(total), gold_N]
     return {
         "accuracy": hits / total,
@@ -61,17 +63,6 @@ def macro_f1(counts_CC: np.ndarray) -> float:
     return float(precision_recall_f1(counts_CC)[2][present_C].mean())
 
 
-def macro_f1_interval(gold_N: np.ndarray, predicted_N: np.ndarray, classes: int, seed: int = 1) -> tuple[float, float]:
-    """95 % of what resampled sets give."""
-    generator = np.random.default_rng(seed)
-    found = [
-        macro_f1(confusion(gold_N[chosen_N], predicted_N[chosen_N], classes))
-        for chosen_N in (generator.integers(len(gold_N), size=len(gold_N)) for _ in range(RESAMPLES))
-    ]
-    low, high = np.quantile(found, (0.025, 0.975))
-    return float(low), float(high)
-
-
 def per_class(counts_CC: np.ndarray, labels: Sequence[str]) -> dict[str, dict[str, float]]:
     columns = zip(*precision_recall_f1(counts_CC), counts_CC.sum(axis=1), strict=True)
     return {
@@ -94,16 +85,9 @@ def brier(probabilities_NC: np.ndarray, gold_N: np.ndarray) -> float:
 
 
 def paired_hits(first: Sequence[bool], second: Sequence[bool], *, samples: int = 1000, seed: int = 12345) -> Comparison:
-    """Whether two systems are right equally often, but for chance: paired bootstrap resampling, in per cent.
-
-    The p-value is how often a resampled difference is as far from the observed one as that is from nothing.
-    """
+    """Whether two systems are right equally often, but for chance, in per cent."""
     rights_2N = 100.0 * np.array([first, second], dtype=np.float64)
-    score_a, score_b = rights_2N.mean(axis=1)
-    difference = float(score_b - score_a)
-    generator = np.random.default_rng(seed)
+    score_a, score_b = map(float, rights_2N.mean(axis=1))
     gap_N = rights_2N[1] - rights_2N[0]
-    resampled = np.array([gap_N[generator.integers(len(gap_N), size=len(gap_N))].mean() for _ in range(samples)])
-    beyond = np.abs(resampled - difference) >= abs(difference)
-    p_value = (int(beyond.sum()) + 1) / (samples + 1)
-    return Comparison("% accuracy", float(score_a), float(score_b), difference, p_value, f"bs:{samples}|seed:{seed}")
+    gaps = np.array([gap_N[chosen_N].mean() for chosen_N in draws(len(gap_N), samples, seed)])
+    return compared("% accuracy", score_a, score_b, gaps, f"bs:{samples}|seed:{seed}")

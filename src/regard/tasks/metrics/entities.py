@@ -9,10 +9,10 @@ import numpy as np
 
 from regard.data.tagged import Tagged
 from regard.tasks.metrics.classes import class_scores
+from regard.tasks.metrics.resampling import interval
 
 OUTSIDE = "O"
 BEGIN, INSIDE = "B-", "I-"
-RESAMPLES = 1000
 ERRORS_LISTED = 50
 
 
@@ -61,7 +61,8 @@ def entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[st
             for one in own:
                 row_L3[labels.index(one.label), column] += 1
     precision, recall, f1 = rates(counts_NL3.sum(axis=(0, 1)))
-    low, high = f1_interval(counts_NL3.sum(axis=1))
+    counts_N3 = counts_NL3.sum(axis=1)
+    low, high = interval(lambda chosen_N: rates(counts_N3[chosen_N].sum(axis=0))[2], len(counts_N3))
     by_label = {label: rates(own_3) for label, own_3 in zip(labels, counts_NL3.sum(axis=0), strict=True)}
     return {
         "entity_f1": f1,
@@ -81,14 +82,6 @@ def rates(counts_3: np.ndarray) -> tuple[float, float, float]:
     """Precision, recall and F1 of hits, found and there; 0 where nothing was found or nothing is there."""
     hits, found, there = (int(count) for count in counts_3)
     return hits / max(found, 1), hits / max(there, 1), 2 * hits / max(found + there, 1)
-
-
-def f1_interval(counts_N3: np.ndarray, seed: int = 1) -> tuple[float, float]:
-    generator = np.random.default_rng(seed)
-    size = len(counts_N3)
-    drawn = [rates(counts_N3[generator.integers(size, size=size)].sum(axis=0))[2] for _ in range(RESAMPLES)]
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    return float(low), float(high)
 
 
 def tag_scores(

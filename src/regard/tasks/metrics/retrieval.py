@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from regard.core.errors import DataError
-from regard.tasks.metrics.answers import mean_interval
+from regard.tasks.metrics.resampling import mean_interval
 from regard.tasks.metrics.text import wilson_interval
 
 ROWS_AT_ONCE = 1024
