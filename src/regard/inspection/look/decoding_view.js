@@ -59,7 +59,7 @@ function decodingView() {
         style: shaded(weightColours, weightShade(own[place], most)),
       }, label(token)), " "])),
       element("p", { class: "quiet" },
-        `Mean over all heads that read ${reads.kind === "cross" ? "the source" : "the text"}; the darkest holds ${digits(most)}${near ? "; the 160 most read tokens" : ""}.`));
+        `Mean over all heads that read ${reads.kind === "cross" ? "the source" : "the text"}; the strongest holds ${digits(most)}${near ? "; the 160 most read tokens" : ""}.`));
   }
 
   return {
