@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from regard.layers import vocabulary_loss
 from regard.layers.vocabulary_loss import VocabularyLoss
+
+CHUNK_ELEMENTS = 1 << 20  # logits of one pass held at once: four such buffers stay near the processor
 
 
 def consistency_loss(
@@ -31,36 +32,36 @@ class _ConsistencyLoss(torch.autograd.Function):
         weight: float,
     ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
         words = weight_WD.shape[0]
-        rows = max(1, vocabulary_loss.CHUNK_ELEMENTS // (2 * words))
+        rows = min(max(1, CHUNK_ELEMENTS // words), max(len(first_ND), 1))
         d_first_ND, d_second_ND, d_weight_WD = map(torch.empty_like, (first_ND, second_ND, weight_WD))
         d_weight_WD.zero_()
         total = first_ND.new_zeros((), dtype=torch.float64)
         plain = torch.zeros_like(total)
         correct = torch.zeros((), dtype=torch.int64, device=first_ND.device)
-        buffer = first_ND.new_empty(2, min(rows, max(len(first_ND), 1)), words)
+        buffer = first_ND.new_empty(4, rows, words)
         for start in range(0, len(first_ND), rows):
             here = slice(start, start + rows)
             states, targets_N1 = (first_ND[here], second_ND[here]), targets_N[here, None]
-            held = buffer[:, : len(targets_N1)]
-            for logits, own in zip(held, states, strict=True):
+            log_p, log_q, d_p, d_q = buffer[:, : len(targets_N1)]
+            for logits, own in zip((log_p, log_q), states, strict=True):
                 torch.mm(own, weight_WD.t(), out=logits)
                 correct += (logits.gather(1, targets_N1) == logits.amax(1, keepdim=True)).sum()
                 torch.log_softmax(logits, dim=1, out=logits)
-            log_p, log_q = held
-            said = [log.gather(1, targets_N1).sum(dtype=torch.float64) for log in held]
-            plain -= (said[0] + said[1]) / 2
-            total -= (1 - smoothing) * (said[0] + said[1]) / 2 + smoothing / words * held.sum(dtype=torch.float64) / 2
-            difference = log_p - log_q
+                said = logits.gather(1, targets_N1).sum(dtype=torch.float64)
+                plain -= said / 2
+                total -= ((1 - smoothing) * said + smoothing / words * logits.sum(dtype=torch.float64)) / 2
+            difference = torch.sub(log_p, log_q, out=d_q)
             p, q = log_p.exp_(), log_q.exp_()
-            p_from_q_N1 = (p * difference).sum(1, keepdim=True)  # KL(p‖q)
-            q_from_p_N1 = -(q * difference).sum(1, keepdim=True)  # KL(q‖p)
+            p_from_q_N1 = torch.linalg.vecdot(p, difference)[:, None]  # KL(p‖q)
+            q_from_p_N1 = -torch.linalg.vecdot(q, difference)[:, None]  # KL(q‖p)
             total += weight / 4 * (p_from_q_N1 + q_from_p_N1).sum(dtype=torch.float64)
             # ∂KL(p‖q)/∂z_p = p (log p − log q − KL(p‖q)) and ∂KL(q‖p)/∂z_p = p − q; for z_q the other way round.
-            difference *= weight / 4
+            difference.mul_(weight / 4)
             share = 0.5 + weight / 4
-            d_p = p * (difference + (share - weight / 4 * p_from_q_N1)) - weight / 4 * q - smoothing / (2 * words)
-            d_q = q * ((share - weight / 4 * q_from_p_N1) - difference) - weight / 4 * p - smoothing / (2 * words)
+            torch.add(difference, share - weight / 4 * p_from_q_N1, out=d_p).mul_(p).sub_(q, alpha=weight / 4)
+            torch.sub(share - weight / 4 * q_from_p_N1, difference, out=d_q).mul_(q).sub_(p, alpha=weight / 4)
             for d_logits, own, d_states in ((d_p, states[0], d_first_ND), (d_q, states[1], d_second_ND)):
+                d_logits.sub_(smoothing / (2 * words))
                 d_logits.scatter_add_(1, targets_N1, torch.full_like(p_from_q_N1, (smoothing - 1.0) / 2))
                 torch.mm(d_logits, weight_WD, out=d_states[here])
                 torch.addmm(d_weight_WD, d_logits.t(), own, out=d_weight_WD)
