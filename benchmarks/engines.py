@@ -8,6 +8,9 @@ Asked: less than 0.3 BLEU lost and 3.5 times the speed in translation, 1.6 times
 """
 
 import argparse
+import json
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -21,8 +24,7 @@ from common import DATA, machine_facts, write_result
 
 PROMPT = 32
 BATCHES = (1, 16)
-PATIENCE = 120.0
-"""Seconds for a number type that the processor may not have at all."""
+PEER = str(Path(__file__).parent / "peers" / "huggingface_generation.py")
 
 
 def timed(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
@@ -116,16 +118,20 @@ def generation(arguments: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         run = untrained(Path(folder) / "run")
         exported = to_huggingface(run, Path(folder) / "model")
-        peers = {kind: opened(exported.loader, Path(folder) / "model", kind) for kind in ("float32", "bfloat16")}
-        by_batch = {batch: asked_of_peers(peers, prompts(run, batch), arguments) for batch in BATCHES}
-        peers.clear()  # theirs first, and alone: what another library's threads do must not slow them
+        begun = [prompts(run, batch) for batch in BATCHES]
+        (Path(folder) / "prompts.json").write_text(json.dumps(begun), encoding="utf-8")
+        peer = [sys.executable, PEER, f"{folder}/model", exported.loader, f"{folder}/prompts.json"]
+        told = subprocess.run(
+            [*peer, str(arguments.new), str(arguments.repeats)], check=True, text=True, stdout=subprocess.PIPE
+        ).stdout
+        by_kind = json.loads(told.splitlines()[-1])
         engines: dict[str, Any] = {"torch float32": run.continuation.engine(arguments.new)}
         engines |= {f"ctranslate2 {kind}": engine_of(run, kind) for kind in ("float32", "int8")}
-        for batch, speeds in by_batch.items():
+        for number, (batch, rows) in enumerate(zip(BATCHES, begun, strict=True)):
+            speeds = {f"Hugging Face {kind}": own[number] for kind, own in by_kind.items()}
             theirs = max(speeds.values())
-            begun = prompts(run, batch).tolist()
             for name, engine in engines.items():
-                ask = partial(engine.predict, begun, Greedy(max_length=arguments.new), prompts=begun)
+                ask = partial(engine.predict, rows, Greedy(max_length=arguments.new), prompts=rows)
                 ask()
                 seconds, answers = timed(ask, arguments.repeats)
                 speeds[name] = sum(len(own[0].tokens) for own in answers) / seconds
@@ -136,31 +142,9 @@ def generation(arguments: argparse.Namespace) -> dict[str, Any]:
     return {"prompt": PROMPT, "new": arguments.new, "by_batch": found}
 
 
-def prompts(run: Any, batch: int) -> torch.Tensor:
+def prompts(run: Any, batch: int) -> list[list[int]]:
     generator = torch.Generator().manual_seed(batch)
-    return torch.randint(4, run.vocabularies.target.size, (batch, PROMPT), generator=generator)
-
-
-def asked_of_peers(peers: dict[str, Any], prompts_BT: torch.Tensor, arguments: argparse.Namespace) -> dict[str, float]:
-    """Tokens per second by number type; those that would take longer than one waits for are left out for good."""
-    speeds = {}
-    for kind, peer in list(peers.items()):
-        began = time.perf_counter()
-        peer.generate(prompts_BT, max_new_tokens=4, do_sample=False)
-        if (time.perf_counter() - began) * arguments.new / 4 > PATIENCE:
-            print(f"Hugging Face {kind}: too slow to be measured", flush=True)
-            del peers[kind]
-            continue
-        seconds, made = timed(partial(written, peer, prompts_BT, arguments.new), arguments.repeats)
-        speeds[f"Hugging Face {kind}"] = len(prompts_BT) * made / seconds
-    return speeds
-
-
-def written(peer: Any, prompts_BT: torch.Tensor, new: int) -> int:
-    made_BT = peer.generate(
-        prompts_BT, attention_mask=torch.ones_like(prompts_BT), max_new_tokens=new, min_new_tokens=new, do_sample=False
-    )
-    return made_BT.shape[1] - prompts_BT.shape[1]
+    return torch.randint(4, run.vocabularies.target.size, (batch, PROMPT), generator=generator).tolist()
 
 
 def untrained(folder: Path) -> Any:
@@ -199,12 +183,12 @@ def untrained(folder: Path) -> Any:
     return load(folder, device="cpu")
 
 
-def opened(loader: str, folder: Path, kind: str = "float32") -> Any:
+def opened(loader: str, folder: Path) -> Any:
     import transformers
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
-    return getattr(transformers, loader).from_pretrained(folder, dtype=getattr(torch, kind)).eval()
+    return getattr(transformers, loader).from_pretrained(folder, dtype=torch.float32).eval()
 
 
 def main() -> None:

@@ -14,9 +14,10 @@ import pytest
 import torch
 
 from regard.core.config import parse
-from regard.core.errors import OptionError
+from regard.core.errors import DataError, OptionError
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
+from regard.decoding.options import Beam
 from regard.inspection.look import gathering, heads
 from regard.inspection.look.gathering import Look, look
 from regard.inspection.look.heads import Wanted
@@ -112,7 +113,7 @@ def test_a_language_model_is_let_write_on() -> None:
 
 
 def test_a_classifier_shows_its_heads_and_its_classes(tmp_path: Path) -> None:
-    run = classifier(tmp_path)
+    run = headed_run(tmp_path)
     text = look(run, ["ein Vogel singt"]).data["texts"][0]
     answers = {one.text: one.score for one in run.answers(["ein Vogel singt"])[0]}
     assert dict(text["classes"]) == pytest.approx(answers, abs=1e-4)
@@ -123,10 +124,46 @@ def test_a_classifier_shows_its_heads_and_its_classes(tmp_path: Path) -> None:
         look(run, ["ein Vogel singt " * 10])
 
 
-def classifier(folder: Path) -> Any:
+def test_a_tagger_shows_the_tags_of_every_word(tmp_path: Path) -> None:
+    task = {"kind": "tagging", "labels": ["N", "V", "D"], "longest": 24}
+    run = headed_run(tmp_path, {**CLASSIFIER, "data": {"kind": "world-tags"}, "task": task})
+    text = look(run, ["ein Vogel singt"]).data["texts"][0]
+    words = run.task.tag(run.model, ["ein Vogel singt"], run.device)[0]
+    assert [one["name"] for one in text["steps"]] == ["ein", "Vogel", "singt"]
+    for step, word in zip(text["steps"], words, strict=True):
+        assert step["candidates"][0] == pytest.approx([word.tag, word.probability], abs=1e-3)
+        assert word.word.lower().startswith(text["tokens"][step["at"]])
+    with pytest.raises(OptionError, match="at most 24 tokens"):
+        look(run, ["ein Vogel singt " * 10])
+
+
+def test_a_question_shows_its_answers_and_the_symbols_around_it(tmp_path: Path) -> None:
+    task = {"kind": "question-answering", "longest": 40, "longest_question": 16, "stride": 8, "unanswerable": "yes"}
+    run = headed_run(tmp_path, {**CLASSIFIER, "data": {"kind": "world-questions"}, "task": task})
+    asked = "wer singt ?\tein Vogel singt"
+    text = look(run, [asked]).data["texts"][0]
+    answers = {one.text or "(no answer)": one.probability for one in run.answers([asked], Beam(size=8, n_best=8))[0]}
+    assert dict(text["classes"]) == pytest.approx(answers, abs=1e-3)
+    assert [text["tokens"][place] for place in (0, -1)] == ["[CLS]", "[SEP]"]
+    assert text["tokens"].count("[SEP]") == 2
+    with pytest.raises(OptionError, match="at most 40 tokens"):
+        look(run, ["wer singt ?\t" + "ein Vogel singt " * 20])
+    with pytest.raises(DataError, match="with a tab between them"):
+        look(run, ["ein Vogel singt"])
+
+
+def test_what_gives_vectors_is_looked_into(tmp_path: Path) -> None:
+    task = {"kind": "embedding", "longest": 24}
+    run = headed_run(tmp_path, {**CLASSIFIER, "data": {"kind": "small-world"}, "task": task})
+    text = look(run, ["ein Vogel singt"]).data["texts"][0]
+    assert len(text["heads"]) == 6
+    assert (text["steps"], text["classes"], text["depths"]) == ([], [], None)
+
+
+def headed_run(folder: Path, settings: dict[str, Any] = CLASSIFIER) -> Any:
     """A run folder whose tokenizer is a masked language model's; the head is untrained."""
     plain = saved({**MASKED, "model": CLASSIFIER["model"]}, folder)
-    recipe = parse(Recipe, CLASSIFIER)
+    recipe = parse(Recipe, settings)
     (folder / "recipe.toml").write_text(recipe.to_toml(), encoding="utf-8")
     torch.manual_seed(5)
     model = headed(recipe, build_task(recipe, Corpus({}, Ledger()), plain.vocabularies))

@@ -15,7 +15,6 @@ from regard.decoding.options import Strategy
 from regard.inspection.head_names import Kind
 from regard.inspection.splits import places, task_over
 from regard.runs.load import Run
-from regard.tasks.classification import enclose_all, split_texts
 from regard.tasks.enclosing import Enclosed, side_by_side
 from regard.tasks.translation import refuse_long
 
@@ -67,7 +66,7 @@ def question(run: Run, text: str, target: str = "") -> Question:
         return _running(run, text)
     if hasattr(task, "filling"):
         return _masked(run, text)
-    if hasattr(task, "window"):
+    if hasattr(task, "enclose"):
         return _headed(run, text)
     raise OptionError(
         f"{run.folder.path}: how a text is read under the task {run.recipe.task.kind!r} is not known here; "
@@ -96,8 +95,8 @@ def split_questions(run: Run, split: str = "validation", examples: int = 50) -> 
         return [_of_pair(run, found[at].source.tolist(), found[at].target.tolist()) for at in places(found, examples)]
     if hasattr(task, "continuation"):
         return [_of_text(run, found[at].tokens[:-1].tolist()) for at in places(found, examples)]
-    if hasattr(task, "window"):
-        return [_of_enclosed(run, found[at].text) for at in places(found, examples)]
+    if hasattr(task, "enclose"):
+        return [_of_enclosed(run, task.enclosed(found[at])) for at in places(found, examples)]
     return [_of_masked(run, found.plain(at).tolist()) for at in places(found, examples)]
 
 
@@ -174,9 +173,9 @@ def _of_masked(run: Run, ids: Sequence[int]) -> Question:
 
 def _headed(run: Run, text: str) -> Question:
     """One text, or two with a tab between them, as a head's body reads them."""
-    enclosed = enclose_all(run.vocabularies.source, run.task.window, [split_texts(text)])[0]
+    enclosed = run.task.enclose(text)
     length = len(enclosed.tokens) + enclosed.cut
-    _refuse_beyond(length, run.task.window.longest, "the text, the symbols around it among them,")
+    _refuse_beyond(length, run.task.config.longest, "the text, the symbols around it among them,")
     return _of_enclosed(run, enclosed)
 
 

@@ -137,6 +137,13 @@ class Classification:
             Classified(text, self.places.get(one.label, -1)) for one, text in zip(examples, enclosed, strict=True)
         ]
 
+    def enclose(self, text: str) -> Enclosed:
+        """One text, or two with a tab between them, as the model reads it."""
+        return enclose_all(self.tokenizer, self.window, [split_texts(text)])[0]
+
+    def enclosed(self, example: Classified) -> Enclosed:
+        return example.text
+
     def examples(self, split: str, epoch: int) -> Sequence[Classified]:
         return self._encoded.get(split, [])
 

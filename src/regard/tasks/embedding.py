@@ -86,6 +86,10 @@ class Embedding:
     def tokenizer(self) -> Tokenizer:
         return self.vocabularies.target
 
+    @property
+    def window(self) -> Window:
+        return Window(self.tokenizer.specials, self.config.longest)
+
     def sizes(self) -> Sizes:
         return self.vocabularies.sizes()
 
@@ -98,9 +102,8 @@ class Embedding:
 
     def encode(self, pairs: Sequence[Pair], split: str = "") -> list[Mates]:
         """What is cut is listed in the ledger, where it belongs to a split."""
-        window = Window(self.tokenizer.specials, self.config.longest)
         sides = [
-            enclose_all(self.tokenizer, window, [(getattr(pair, side),) for pair in pairs])
+            enclose_all(self.tokenizer, self.window, [(getattr(pair, side),) for pair in pairs])
             for side in ("source", "target")
         ]
         made = [Mates(*both) for both in zip(*sides, strict=True)]
@@ -111,6 +114,14 @@ class Embedding:
                     cut = f"{mates.source.cut + mates.target.cut} tokens were cut"
                     self.corpus.ledger.truncate(split, pair.origin, pair.line, reason, cut)
         return made
+
+    def enclose(self, text: str) -> Enclosed:
+        """One text as the model reads it."""
+        return enclose_all(self.tokenizer, self.window, [(text,)])[0]
+
+    def enclosed(self, example: Mates) -> Enclosed:
+        """The first of the two."""
+        return example.source
 
     def examples(self, split: str, epoch: int) -> Sequence[Mates]:
         return self._encoded.get(split, [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -26,7 +27,7 @@ from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Strategy
 from regard.layers.headed import TokenHead
 from regard.tasks.answer_spans import NEVER, Found, best_spans, mistakes, places, question_and_context
-from regard.tasks.enclosing import READ_AT_ONCE, SEPARATOR, refuse_short
+from regard.tasks.enclosing import READ_AT_ONCE, SEPARATOR, Enclosed, refuse_short
 from regard.tasks.metrics.answers import answer_scores
 from regard.tasks.question_windows import NOT_HERE, Frame, QuestionBatch, Stretch, batched, read_contexts
 
@@ -143,6 +144,15 @@ class QuestionAnswering:
             f"{split}: {windowed} questions have contexts longer than a window, {windows} windows in all": windowed,
         }  # fmt: skip
         self.corpus.ledger.notes.extend(note for note, count in notes.items() if count)
+
+    def enclose(self, text: str) -> Enclosed:
+        """A question and its context with a tab between them, as the model reads it: the context's first window."""
+        question, context = question_and_context([text])[0]
+        first = self.encode([Asked(question, context)])[0]
+        return replace(self.frame.enclose(first), cut=len(first.context.ids_S) - first.size)
+
+    def enclosed(self, example: Stretch) -> Enclosed:
+        return self.frame.enclose(example)
 
     def examples(self, split: str, epoch: int) -> Sequence[Stretch]:
         return self._encoded.get(split, [])

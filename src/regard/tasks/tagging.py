@@ -25,7 +25,7 @@ from regard.data.tagged import Tagged, unfit
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Strategy
 from regard.layers.headed import TokenHead
-from regard.tasks.enclosing import READ_AT_ONCE, Window, logits_of, refuse_short
+from regard.tasks.enclosing import READ_AT_ONCE, Enclosed, Window, logits_of, refuse_short
 from regard.tasks.labels import refuse_few, refuse_unseen
 from regard.tasks.metrics.entities import OUTSIDE, Span, is_bio, spans, strangers, tag_scores
 from regard.tasks.tag_windows import Reader, Stretch, TagBatch
@@ -124,6 +124,13 @@ class Tagging:
 
     # -- examples and batches -------------------------------------------------------------------------------
 
+    def enclose(self, text: str) -> Enclosed:
+        """A text, split at whitespace, as the model reads it."""
+        return self.reader.window.enclose(self.reader.pieces([worded(text)])[0].ids.tolist())
+
+    def enclosed(self, example: Stretch) -> Enclosed:
+        return example.text
+
     def examples(self, split: str, epoch: int) -> Sequence[Stretch]:
         return self._encoded.get(split, [])
 
@@ -182,9 +189,7 @@ class Tagging:
     ) -> list[list[TaggedWord]]:
         """The words of each text, which is split at whitespace, with their tags."""
         places = [[found.span() for found in re.finditer(r"\S+", text)] for text in texts]
-        examples = [
-            Tagged(tuple(text[start:stop] for start, stop in own), ()) for text, own in zip(texts, places, strict=True)
-        ]
+        examples = [worded(text) for text in texts]
         said = self.probabilities(model, examples, self.reader.heard(examples), device, progress)
         labels = self.config.labels
         return [
@@ -286,6 +291,11 @@ class Tagging:
             "in_windows": sum(count > 1 for count in several.values()),
             "words_without_pieces": words - read,
         }
+
+
+def worded(text: str) -> Tagged:
+    """The words of a text, as whitespace tells them apart, without tags."""
+    return Tagged(tuple(re.findall(r"\S+", text)), ())
 
 
 def word_logits(model: nn.Module, batch: TagBatch) -> Tensor:

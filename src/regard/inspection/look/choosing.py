@@ -11,6 +11,9 @@ from regard.decoding.options import Beam
 from regard.inspection.asking import UNKNOWN, Question, answer
 from regard.inspection.look.packing import three
 from regard.runs.load import Run
+from regard.tasks.answer_spans import question_and_context
+from regard.tasks.question_answering import QuestionAnswering
+from regard.tasks.tagging import Tagging, worded
 
 CANDIDATES = 8
 BEAM = 4
@@ -38,10 +41,30 @@ def steps(run: Run, asked: Question) -> list[dict[str, Any]]:
 
 
 def classes(run: Run, text: str) -> list[list[Any]]:
-    """What a classifier says of the whole text, most probable first."""
-    if not hasattr(run.task, "classify"):
+    """What a classifier says of the whole text, or the answers that were found in it, most probable first."""
+    task: Any = run.task
+    if hasattr(task, "classify"):
+        return [[label, three(share)] for label, share in task.classify(run.model, [text], run.device)[0]]
+    if isinstance(task, QuestionAnswering):
+        found = task.answer(run.model, question_and_context([text]), run.device, CANDIDATES)[0]
+        return [[one.text or "(no answer)", three(one.probability)] for one in found]
+    return []
+
+
+def tags(run: Run, text: str) -> list[dict[str, Any]]:
+    """The most probable tags of every word that a tagger hears."""
+    task = run.task
+    if not isinstance(task, Tagging):
         return []
-    return [[label, three(share)] for label, share in run.task.classify(run.model, [text], run.device)[0]]
+    sentence = worded(text)
+    heard = task.reader.heard([sentence])
+    chances_NC = task.probabilities(run.model, [sentence], heard, run.device)[0]
+    found = []
+    for word, place in zip(heard[0].words_M.tolist(), heard[0].places_M.tolist()):
+        best = (-chances_NC[word]).argsort(kind="stable")[:CANDIDATES]
+        candidates = [[task.config.labels[tag], three(float(chances_NC[word, tag]))] for tag in best]
+        found.append({"at": place, "name": sentence.words[word], "candidates": candidates})
+    return found
 
 
 def beam_tree(run: Run, asked: Question) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ function decodingView() {
     const { steps, classes, beam } = text();
     buttons = steps.map((one, place) => element("button",
       { type: "button", class: "token step", onclick: () => show(place), onfocus: () => place !== step && show(place) },
-      label(one.chosen ?? one.candidates[0][0])));
+      label(one.name ?? one.chosen ?? one.candidates[0][0])));
     track.replaceChildren(...buttons);
     roving(track, buttons, (key, at) =>
       ({ ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0,
@@ -34,11 +34,12 @@ function decodingView() {
       button.classList.toggle("ahead", at > place && text().source.length > 0);
     });
     const read = text().tokens[one.at];
-    const chosen = one.chosen === undefined ? `What would follow ${quoted(read)}`
+    const chosen = one.name !== undefined ? `What ${quoted(one.name)} is`
+      : one.chosen === undefined ? `What would follow ${quoted(read)}`
       : text().reads?.kind === "text" && text().predicts[one.at] === read ? `What stands at ${quoted(read)}`
         : `After ${quoted(read)}`;
     const rank = one.rank > 1 ? `; ${quoted(one.chosen)} is number ${one.rank}, with ${percent(one.probability)}` : "";
-    chances.replaceChildren(element("h3", {}, `Step ${place + 1}. ${chosen}`), bars(one.candidates, one.chosen),
+    chances.replaceChildren(element("h3", {}, one.name !== undefined ? chosen : `Step ${place + 1}. ${chosen}`), bars(one.candidates, one.chosen),
       element("p", { class: "quiet" }, `The model's probabilities, most probable first${rank}.`));
     showReading(one);
   }
@@ -63,7 +64,7 @@ function decodingView() {
   }
 
   return {
-    id: "decoding", title: look.texts.some((one) => one.steps.length) ? "Decoding" : "Answer", panel, there: () =>
+    id: "decoding", title: look.texts.some((one) => one.steps.some((step) => step.name === undefined)) ? "Decoding" : "Answer", panel, there: () =>
       look.texts.some((one) => one.steps.length || one.classes.length),
     update() {
       if (built !== now.text) build();

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from regard.core.errors import OptionError
@@ -13,11 +14,12 @@ from regard.inspection.asking import UNKNOWN, Question, questions
 from regard.inspection.depths import depths_of
 from regard.inspection.head_names import refuse_without_attention
 from regard.inspection.head_statistics import MEANS, head_statistics
-from regard.inspection.look.choosing import beam_tree, classes, steps
+from regard.inspection.look.choosing import beam_tree, classes, steps, tags
 from regard.inspection.look.entering import entering
 from regard.inspection.look.heads import Wanted, refuse_unknown_choice, shown_heads
 from regard.inspection.look.packing import three
 from regard.runs.load import Run
+from regard.tasks.enclosing import SEPARATOR
 
 SHORT = 100  # signs of a text that is repeated in a command
 
@@ -78,7 +80,7 @@ def _add(run: Run, found: Look, text: str, asked: Question, wanted: Wanted, pref
             "heads": heads.heads,
             "reads": heads.reads,
             "first": heads.first,
-            "steps": steps(run, asked) if speaks else [],
+            "steps": steps(run, asked) if speaks else tags(run, text),
             "classes": classes(run, text),
             "beam": beam_tree(run, asked),
             "depths": _depths(run, asked) if speaks else None,
@@ -92,7 +94,11 @@ def _spelled(run: Run, asked: Question) -> str:
     """The text behind a question that came from data."""
     if asked.source_ids:
         return run.vocabularies.source.decode(list(asked.source_ids[:-1]))
-    return run.vocabularies.target.decode(list(asked.ids))
+    if not hasattr(run.model, "body"):
+        return run.vocabularies.target.decode(list(asked.ids))
+    ends = [place for place, id in enumerate(asked.ids) if id == asked.closing]
+    parts = [asked.ids[start:stop] for start, stop in pairwise((0, *(end + 1 for end in ends), len(asked.ids)))]
+    return SEPARATOR.join(run.vocabularies.target.decode(list(part)) for part in parts if part)
 
 
 def _depths(run: Run, asked: Question) -> dict[str, Any] | None:
