@@ -40,7 +40,7 @@ SWITCH_SCRIPT = """async (place) => {
 
 def made(folder: Path, tokens: int, layers: int, heads: int) -> tuple[Path, float, list[str]]:
     """A page of an untrained model over so many letters."""
-    model: Any = {"kind": "gpt", "layers": layers, "width": 16 * heads, "heads": heads,
+    model: Any = {"kind": "gpt", "layers": layers, "width": 64 * heads, "heads": heads,
                   "position": {"kind": "learned", "longest": tokens}}  # fmt: skip
     task = {"kind": "language-model", "context": tokens, "sample": 0}
     run = saved({**WRITER, "model": model, "task": task}, folder / str(tokens))

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 import transformers
 
-PATIENCE = 120.0
+PATIENCE = 40.0
 """Seconds for a number type that the processor may not have at all."""
 
 
