@@ -157,6 +157,7 @@ ENCODERS = [
     Subject("roberta", _encoder(segments=1, position={"kind": "learned", "longest": 40, "first": 2})),
     Subject("distilbert", _encoder(segments=0)),
     Subject("bert-rotary", _encoder(position={"kind": "rotary"}, norm={"kind": "rms"}, tied="none")),
+    Subject("bert-pre", _encoder(residual="pre", head_norm={"kind": "rms"})),
     Subject("bert-biased", _encoder(position={"kind": "relative-bias"}, feed_forward={"kind": "gated", "width": 11})),
 ]
 """Models that read a text from both sides and never step."""

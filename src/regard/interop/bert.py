@@ -25,6 +25,8 @@ SIZES = (
 )
 FIXED = {
     "kind": "bert",
+    "residual": "post",
+    "head_norm.kind": "none",
     "position.kind": "learned",
     "position.join": "add",
     "feed_forward.kind": "plain",

@@ -20,8 +20,8 @@ from regard.attention.masks import Mask, padding
 from regard.core.config import Part
 from regard.core.errors import OptionError
 from regard.core.symbols import Sizes
-from regard.layers import FEED_FORWARDS, NORMS, POSITIONS
-from regard.layers.blocks import EncoderLayer, PostNorm, run_layer
+from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS
+from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
 from regard.layers.feed_forward import ACTIVATIONS, FourfoldConfig
@@ -52,12 +52,14 @@ class BertConfig(Part):
     segments: int = Field(2, ge=0)  # kinds of segments (sentence A, sentence B); 0: segments have no vectors
     pooler: Literal["none", "tanh"] = "none"  # what is made of the first state where one vector stands for the text
     relation: Literal["none", "next"] = "none"  # next: it can say whether two texts follow one another
+    residual: Literal["post", "pre"] = "post"  # norms after each sum, as published; pre: before each part, and at the end
     dropout: float = Field(0.1, ge=0, lt=1)
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
     attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
     position: Annotated[SerializeAsAny[Part], _POSITIONS] = Field(default_factory=_POSITIONS.make)
     feed_forward: Annotated[SerializeAsAny[Part], _FEED_FORWARDS] = Field(default_factory=FourfoldConfig)
     norm: Annotated[SerializeAsAny[Part], _NORMS] = Field(default_factory=BertNormConfig)
+    head_norm: Annotated[SerializeAsAny[Part], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     @model_validator(mode="after")
     def _fits(self) -> BertConfig:
@@ -71,10 +73,11 @@ class BertConfig(Part):
     def block(self) -> EncoderLayer:
         key_width = self.width // self.heads
         mechanism = self.attention.build(key_width, key_width)  # type: ignore[attr-defined]
+        residual = PostNorm if self.residual == "post" else PreNorm
         return EncoderLayer(
-            SelfAttention(HeadShape(self.width, self.heads), mechanism),
+            SelfAttention(HeadShape(self.width, self.heads), mechanism, new_norm=self.head_norm.build),  # type: ignore[attr-defined]
             self.feed_forward.build(self.width, 0.0),  # type: ignore[attr-defined]
-            lambda: PostNorm(self.width, self.dropout, self.norm.build),  # type: ignore[attr-defined]
+            lambda: residual(self.width, self.dropout, self.norm.build),  # type: ignore[attr-defined]
         )
 
 
@@ -159,7 +162,7 @@ class Bert(nn.Module):
 
     depth_path = "layers.*"  # the taps that show the states on their way to an answer
     sight = "both"
-    reading = ("embedding", "segments", "position", "norm", "dropout", "layers", "pooler")
+    reading = ("embedding", "segments", "position", "norm", "dropout", "layers", "final_norm", "pooler")
 
     def __init__(self, config: BertConfig, sizes: Sizes) -> None:
         super().__init__()
@@ -170,6 +173,7 @@ class Bert(nn.Module):
         self.norm = config.norm.build(config.width)  # type: ignore[attr-defined]
         self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(config.block() for _ in range(config.layers))
+        self.final_norm = nn.Identity() if config.residual == "post" else config.norm.build(config.width)  # type: ignore[attr-defined]
         self.pooler = Pooler(config.width) if config.pooler == "tanh" else FirstState()
         self.head = MaskedHead(config, sizes.outputs, None if config.tied == "none" else self.embedding)
         if config.relation == "next":
@@ -202,11 +206,11 @@ class Bert(nn.Module):
         x_BSD = self.dropout(self.norm(x_BSD))
         for layer in self.layers:
             x_BSD = run_layer(layer, self.recompute, x_BSD, mask, self.position)
-        return x_BSD
+        return self.final_norm(x_BSD)
 
     def answer_at(self, states_BSD: Tensor) -> Tensor:
         """logits_BSW, were these states of a layer the last ones."""
-        return self.head(states_BSD)
+        return self.head(self.final_norm(states_BSD))
 
 
 def start(module: nn.Module) -> None:
