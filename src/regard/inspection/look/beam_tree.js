@@ -24,15 +24,18 @@ function beamTree(beam) {
       textAt(x(step) + COLUMN - 36, y(place) + 17, one.chance < 0.005 ? "<.01" : one.chance.toFixed(2),
         `fill: ${inkOn(weightColours, shade)}`, "end"),
       drawn("title", {},
-        `${label(one.token)}: probability ${digits(one.chance)}, score of the whole ${digits(one.score)}${one.finished ? ", ended here" : ""}`));
+        `${label(one.token)}: probability ${digits(one.chance)}, score of the whole ${digits(one.score)}`
+          + (one.finished ? ", ended here" : "")));
     boxes.push(box);
   }));
   const picture = drawn("svg", { class: "beam", width, height, viewBox: `0 0 ${width} ${height}`, role: "img",
-    "aria-label": `Beam search with ${beam.size} prefixes over ${columns.length} steps. The best answer is ${beam.answers[0]?.text ?? "none"}.` }, ...lines, ...boxes);
+    "aria-label": `Beam search with ${beam.size} prefixes over ${columns.length} steps. `
+      + `The best answer is ${beam.answers[0]?.text ?? "none"}.` }, ...lines, ...boxes);
   return [
     element("h2", {}, "The beam"),
     element("p", { class: "quiet" },
-      `At every step the ${beam.size} best prefixes live on. A box holds the token and its probability after its prefix; `,
+      `At every step the ${beam.size} best prefixes live on. `,
+      "A box holds the token and its probability after its prefix; ",
       "the framed path is the answer that won, dashed boxes ended there.",
         beam.left_out ? ` ${beam.left_out} later steps are left out.` : ""),
     element("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Beam tree" }, picture),

@@ -39,7 +39,8 @@ function decodingView() {
       : text().reads?.kind === "text" && text().predicts[one.at] === read ? `What stands at ${quoted(read)}`
         : `After ${quoted(read)}`;
     const rank = one.rank > 1 ? `; ${quoted(one.chosen)} is number ${one.rank}, with ${percent(one.probability)}` : "";
-    chances.replaceChildren(element("h3", {}, one.name !== undefined ? chosen : `Step ${place + 1}. ${chosen}`), bars(one.candidates, one.chosen),
+    const title = one.name !== undefined ? chosen : `Step ${place + 1}. ${chosen}`;
+    chances.replaceChildren(element("h3", {}, title), bars(one.candidates, one.chosen),
       element("p", { class: "quiet" }, `The model's probabilities, most probable first${rank}.`));
     showReading(one);
   }
@@ -60,12 +61,14 @@ function decodingView() {
         style: shaded(weightColours, weightShade(own[place], most)),
       }, label(token)), " "])),
       element("p", { class: "quiet" },
-        `Mean over all heads that read ${reads.kind === "cross" ? "the source" : "the text"}; the strongest holds ${digits(most)}${near ? "; the 160 most read tokens" : ""}.`));
+        `Mean over all heads that read ${reads.kind === "cross" ? "the source" : "the text"}; `
+          + `the strongest holds ${digits(most)}${near ? "; the 160 most read tokens" : ""}.`));
   }
 
+  const writes = look.texts.some((one) => one.steps.some((step) => step.name === undefined));
   return {
-    id: "decoding", title: look.texts.some((one) => one.steps.some((step) => step.name === undefined)) ? "Decoding" : "Answer", panel, there: () =>
-      look.texts.some((one) => one.steps.length || one.classes.length),
+    id: "decoding", title: writes ? "Decoding" : "Answer", panel,
+    there: () => look.texts.some((one) => one.steps.length || one.classes.length),
     update() {
       if (built !== now.text) build();
       if (text().steps.length) show(Math.min(step, text().steps.length - 1));

@@ -5,8 +5,9 @@ function depthsView() {
   const box = element("div", { class: "wide tall", tabindex: "0", role: "region", "aria-label": "Answers by depth" });
   const panel = element("div", {},
     element("p", { class: "quiet" },
-      "States made for the next layer are shown to the output head. A cell holds the token that would lead there, shaded by its probability; ",
-      "framed where it is already the final answer. What comes out early is a hint of what is settled where, no more."), told, box);
+      "States made for the next layer are shown to the output head. A cell holds the token that would lead there, ",
+      "shaded by its probability; framed where it is already the final answer. What comes out early is a hint of ",
+      "what is settled where, no more."), told, box);
   let built = "";
 
   function build() {
@@ -21,7 +22,8 @@ function depthsView() {
       const shade = weightShade(chance);
       return element("td", { class: rank === 1 ? "final" : "",
         style: shaded(weightColours, shade),
-        title: `${name}: ${label(best)} ${digits(chance)}; the final answer ${label(depths.final[place])} is number ${rank}, ${digits(depths.final_probability[depth][place])}` },
+        title: `${name}: ${label(best)} ${digits(chance)}; the final answer ${label(depths.final[place])} `
+          + `is number ${rank}, ${digits(depths.final_probability[depth][place])}` },
         element("div", {}, element("span", { class: "word" }, label(best)), element("small", {}, chance.toFixed(2))));
     }));
     const rows = depths.at.map((at, place) => row(at, place));

@@ -30,7 +30,8 @@ function enteringView() {
       one.added ? null : element("p", { class: "quiet" },
         "Nothing is added here: positions turn the queries and keys, or act on the scores, of every layer."),
       left || narrow ? element("p", { class: "missing" },
-        `The first ${one.rows} of ${one.all_rows} tokens and ${one.width} of ${one.all_width} dimensions; for the others look at a shorter text.`) : null);
+        `The first ${one.rows} of ${one.all_rows} tokens and ${one.width} of ${one.all_width} dimensions; `,
+        "for the others look at a shorter text.") : null);
   }
 
   function figure(name, numbers, { rows, width }, tokens) {

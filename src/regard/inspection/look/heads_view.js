@@ -7,7 +7,8 @@ function headsView() {
   const matrix = matrixPart();
   const legend = element("p", { class: "quiet" }, "A weight's shade is its root: ",
     element("span", { class: "legend" }),
-    " 0 to 1. In a thumbnail the head's greatest weight stands out most. Arrow keys move from head to head, and inside the matrix from cell to cell.");
+    " 0 to 1. In a thumbnail the head's greatest weight stands out most. Arrow keys move from head to head, ",
+    "and inside the matrix from cell to cell.");
   const panel = element("div", {}, element("div", { class: "heads-and-matrix" }, grid,
     element("div", { class: "enlarged" }, title, sentence, matrix.panel)), legend);
   let buttons = [], built = -1;

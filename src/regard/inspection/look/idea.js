@@ -119,9 +119,12 @@ function start() {
     sentence.replaceChildren(...words);
     if (held >= 0) words[held].focus();
     const best = greatest(own, 2);
+    const named = (place) => `“${WORDS[place]}” (${digits(own[place])})`;
     const where = Math.max(...own) === 0 ? "may look at nothing"
-      : `looks most at “${WORDS[best[0]]}” (${digits(own[best[0]])})${own[best[1]] >= 0.05 ? ` and at “${WORDS[best[1]]}” (${digits(own[best[1]])})` : ""}`;
-    said.textContent = `${chosen.heads > 1 ? `In head ${chosen.head} (${headMeanings(chosen.head)}) ` : ""}“${WORDS[chosen.word]}” ${where}. ${chosen.temperature === 0 ? "At temperature 0 this is a lookup: the best key takes all." : ""}`;
+      : `looks most at ${named(best[0])}${own[best[1]] >= 0.05 ? ` and at ${named(best[1])}` : ""}`;
+    const within = chosen.heads > 1 ? `In head ${chosen.head} (${headMeanings(chosen.head)}) ` : "";
+    const hard = chosen.temperature === 0 ? "At temperature 0 this is a lookup: the best key takes all." : "";
+    said.textContent = `${within}“${WORDS[chosen.word]}” ${where}. ${hard}`;
   }
 
   function showWeights({ weights: all, scores }) {

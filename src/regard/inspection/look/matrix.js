@@ -148,7 +148,8 @@ function matrixPart() {
       element("strong", {}, weight),
       element("span", { class: "quiet" }, ` row ${at.row}, column ${at.column}`));
     canvas.setAttribute("aria-label",
-      `Weights of ${headName()}, ${rows.length} rows of tokens that look, ${columns.length} columns that are looked at; arrow keys move. ${value.textContent}`);
+      `Weights of ${headName()}, ${rows.length} rows of tokens that look, ${columns.length} columns that are `
+        + `looked at; arrow keys move. ${value.textContent}`);
   }
 
   function move(row, column) {

@@ -17,7 +17,8 @@ function statisticsView() {
   const panel = element("div", {}, element("p", { class: "choose" },
     element("label", { for: "measure" }, "every head by "), chosen), map,
     element("p", { class: "quiet" },
-      `Means over ${look.texts.length === 1 ? "this text" : `these ${look.texts.length} texts`}; position and content are only told apart by several texts that differ.`), table);
+      `Means over ${look.texts.length === 1 ? "this text" : `these ${look.texts.length} texts`}; `,
+      "position and content are only told apart by several texts that differ."), table);
   let sorted = "", built = false;
 
   function build() {

@@ -20,9 +20,11 @@ function walkView() {
         element("option", { value: place }, `${place}  ${label(token)}`)));
     }
     chooser.value = String(at);
-    if (!inFull() || (head().walk && !document.getElementById(`n:${head().key}.walk`))) body.replaceChildren(notHere(now.head));
+    const missing = head().walk && !document.getElementById(`n:${head().key}.walk`);
+    if (!inFull() || missing) body.replaceChildren(notHere(now.head));
     else if (!head().walk) body.replaceChildren(element("p", { class: "missing" },
-      "The queries, keys and values of this head are not in the page, to keep it small, or its weights are not a softmax of scores alone. To see them: ",
+      "The queries, keys and values of this head are not in the page, to keep it small, or its weights are not a ",
+      "softmax of scores alone. To see them: ",
       element("code", {}, commandFor(now.head))));
     else body.replaceChildren(...steps(at, one));
   }
@@ -45,6 +47,7 @@ function walkView() {
     const shown = columns.length <= WALKED ? columns.map((_, key) => key)
       : greatest(weights, WALKED - (allowed.includes(false) ? 1 : 0)).concat(allowed.includes(false)
         ? [allowed.indexOf(false)] : []).sort((a, b) => a - b);
+    const left = weights.reduce((total, weight, key) => shown.includes(key) ? total : total + weight, 0);
     const sizes = { k: largest(k, shown), v: largest(v, shown), q: Math.max(...Array.from(query, Math.abs)) };
     return [
       element("p", { class: "formula" }, formula(scores, bias, divisor, query.length, mask, heat)),
@@ -54,7 +57,7 @@ function walkView() {
       element("div", { class: "wide" }, table(shown, columns,
         { k, v, sizes, raw, scaled, bias, at, added, allowed, weights, scores, divisor, mask })),
       shown.length < columns.length ? element("p", { class: "quiet" },
-        `${columns.length - shown.length} other tokens have ${digits(weights.reduce((total, weight, key) => shown.includes(key) ? total : total + weight, 0))} of the weight together.`) : null,
+        `${columns.length - shown.length} other tokens have ${digits(left)} of the weight together.`) : null,
       element("div", { class: "vector result" }, element("b", {}, "output = Σ weight · v"),
         strip(output, Math.max(...Array.from(output, Math.abs)), vectorWords(output)),
         element("span", { class: "quiet" }, `${output.length} numbers: ${firstOf(output)}`)),
