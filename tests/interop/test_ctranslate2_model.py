@@ -39,6 +39,7 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
 WRITERS: dict[str, dict[str, Any]] = {
     "gpt": {},
     "gpt, untied, rotary": {"tied": "none", "position": {"kind": "rotary"}},
+    "gpt, norms of queries and keys": {"head_norm": {"kind": "rms"}},
     "gpt, sinusoids, rms norm": {"position": {"kind": "sinusoidal"}, "norm": {"kind": "rms", "epsilon": 1e-3}},
     "llama, grouped heads": {"kind": "llama", "groups": 2},
     "llama, wide heads, tied": {"kind": "llama", "groups": 1, "key_width": 10, "tied": "output"},
@@ -123,6 +124,7 @@ def test_all_that_is_in_the_way_is_named_at_once(tmp_path: Path) -> None:
     [
         ({"position": {"kind": "learned", "join": "concatenate"}}, "model.position.join = 'concatenate'"),
         ({"position": {"kind": "none"}}, "model.position.kind = 'none'"),
+        ({"head_norm": {"kind": "rms"}}, "model.head_norm.kind = 'rms'"),
         ({"attention": {"temperature": 0.0}}, "no hard lookup"),
         ({"encoder_layers": 0}, "model.encoder_layers = 0"),
     ],

@@ -23,7 +23,7 @@ ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu-tanh": "GELUTanh", "silu": 
 TABLES = ("sinusoidal", "learned", "reversed-binary", "grid")
 """Positions that are a table of vectors; it goes along as it is."""
 NORM_EPSILON = 1e-5
-"""Of the encoder–decoder's norms, which have no setting for it."""
+"""Of the encoder–decoder's norms."""
 
 
 def refuse_inexpressible(run: Run) -> None:
@@ -46,7 +46,13 @@ def problems(table: Mapping[str, Any]) -> list[str]:
     wanted: list[tuple[str, tuple[Any, ...]]] = [("attention.kind", ("softmax",))]
     if at(table, "attention.kind") == "softmax":
         wanted.append(("attention.score", ("scaled-dot", "dot")))
-    wanted += [("head_norm.kind", ("none",)), ("position.kind", (*TABLES, "rotary"))]
+    wanted += [("position.kind", (*TABLES, "rotary"))]
+    if table["kind"] == "transformer":  # where it reads a source, it leaves such norms out without a word
+        wanted.append(("head_norm.kind", ("none",)))
+    else:
+        wanted.append(("head_norm.kind", ("none", "rms")))
+    if at(table, "head_norm.kind") == "rms":
+        wanted.append(("head_norm.epsilon", (norm_epsilon(table),)))  # it has one number for all norms
     if at(table, "position.first") is not None:
         wanted.append(("position.first", (0,)))
     if at(table, "position.join") is not None:
@@ -78,6 +84,11 @@ def problems(table: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def norm_epsilon(table: Mapping[str, Any]) -> float:
+    """Of the norms between the parts; the encoder–decoder has no setting for it."""
+    return NORM_EPSILON if table["kind"] == "transformer" else table["norm"]["epsilon"]
+
+
 def specification(run: Run) -> Any:
     """The filled specification, vocabularies included."""
     refuse_inexpressible(run)
@@ -104,7 +115,7 @@ def translator(run: Run, table: Mapping[str, Any]) -> Any:
     spec.config.add_source_eos = True
     spec.config.decoder_start_token = word(target, target.specials.sos)
     name_symbols(spec.config, target)
-    spec.config.layer_norm_epsilon = NORM_EPSILON
+    spec.config.layer_norm_epsilon = norm_epsilon(table)
     return spec
 
 
@@ -124,12 +135,12 @@ def writer(run: Run, table: Mapping[str, Any]) -> Any:
     fill_linear(decoder.projection, model.head)
     spec.register_vocabulary(tokens(run.vocabularies.target, len(model.embedding.weight)))
     name_symbols(spec.config, run.vocabularies.target)
-    spec.config.layer_norm_epsilon = table["norm"]["epsilon"]
+    spec.config.layer_norm_epsilon = norm_epsilon(table)
     return spec
 
 
 def shape(table: Mapping[str, Any], attention: SelfAttention) -> dict[str, Any]:
-    """What encoder and decoder have in common: activation, gate, heads, rotary positions."""
+    """What encoder and decoder have in common: activation, gate, heads and their norms, rotary positions."""
     from ctranslate2.specs import attention_spec, common_spec
 
     heads, position = attention.shape, table["position"]
@@ -137,6 +148,7 @@ def shape(table: Mapping[str, Any], attention: SelfAttention) -> dict[str, Any]:
         "activation": common_spec.Activation[ACTIVATIONS[table["feed_forward"]["activation"]]],
         "ffn_glu": table["feed_forward"]["kind"] == "gated",
         "head_dim": heads.key_width,
+        "qk_norm": table["head_norm"]["kind"] == "rms",
     }
     if heads.groups != heads.heads:
         said["num_heads_kv"] = heads.groups
@@ -170,6 +182,9 @@ def fill_attention(spec: Any, attention: SelfAttention | CrossAttention, residua
     for linear_spec, part in zip(spec.linear, parts, strict=True):
         fill_linear(linear_spec, part)
     fill_norm(spec.layer_norm, residual.norm)
+    if hasattr(spec, "q_norm"):
+        fill_norm(spec.q_norm, attention.query_norm)
+        fill_norm(spec.k_norm, attention.key_norm)
     scale = score_scale(attention)
     if scale is not None:
         spec.queries_scale = scale
