@@ -52,7 +52,7 @@ class BertConfig(Part):
     segments: int = Field(2, ge=0)  # kinds of segments (sentence A, sentence B); 0: segments have no vectors
     pooler: Literal["none", "tanh"] = "none"  # what is made of the first state where one vector stands for the text
     relation: Literal["none", "next"] = "none"  # next: it can say whether two texts follow one another
-    residual: Literal["post", "pre"] = "post"  # norms after each sum, as published; pre: before each part, and at the end
+    residual: Literal["post", "pre"] = "post"  # norms after each sum, as published; or before each part and at the end
     dropout: float = Field(0.1, ge=0, lt=1)
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
     attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
