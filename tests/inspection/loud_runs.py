@@ -7,7 +7,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from regard.runs.load import Run
+import torch
+
+from regard.core.config import parse
+from regard.data.corpus import Corpus
+from regard.data.ledger import Ledger
+from regard.runs.folder import RunFolder
+from regard.runs.load import Run, load
+from regard.runs.recipe import Recipe
+from regard.runs.train import build_task, headed
+from regard.training import checkpoints
 from tests.interop.untrained import TRANSLATOR, WRITER, saved
 
 _RECURRENT: dict[str, Any] = {"width": 16, "embedding": {"kind": "learned", "width": 12}}
@@ -35,6 +44,15 @@ MASKED = {
     },
     "task": {"kind": "masked-language-model", "context": 20},
 }  # fmt: skip
+CLASSIFIER = {
+    "data": {"kind": "world-moods"}, "tokenizer": {"kind": "wordpiece", "vocabulary": 200},
+    "model": {"kind": "bert", "layers": 2, "width": 24, "heads": 3, "feed_forward": {"width": 30}},
+    "task": {"kind": "classification", "labels": ["glad", "sad"], "longest": 24},
+}  # fmt: skip
+TAGGER = {
+    **CLASSIFIER, "data": {"kind": "world-tags"},
+    "task": {"kind": "tagging", "labels": ["N", "V", "D"], "longest": 24},
+}  # fmt: skip
 FAMILIES = [*TRANSLATORS, *WRITERS, "bert"]
 ATTENTIVE = [name for name in FAMILIES if name not in ("fixed-context", "recurrent")]
 TEXT, OTHER = "der Hund singt", "ein Hund sieht"
@@ -53,3 +71,14 @@ def made(family: str, folder: Path) -> Run:
     if family in WRITERS:
         return saved({**WRITER, "model": WRITERS[family]}, folder)
     return saved({**TRANSLATOR, "model": TRANSLATORS[family], "decoding": {"kind": "greedy", "max_length": 9}}, folder)
+
+
+def headed_run(folder: Path, settings: dict[str, Any] = CLASSIFIER) -> Any:
+    """A run folder whose tokenizer is a masked language model's; the head is untrained."""
+    plain = saved({**MASKED, "model": CLASSIFIER["model"]}, folder)
+    recipe = parse(Recipe, settings)
+    (folder / "recipe.toml").write_text(recipe.to_toml(), encoding="utf-8")
+    torch.manual_seed(5)
+    model = headed(recipe, build_task(recipe, Corpus({}, Ledger()), plain.vocabularies))
+    checkpoints.save_tensors(RunFolder(folder).weights, checkpoints.weights_of(model))
+    return load(folder, device="cpu")

@@ -15,7 +15,7 @@ from regard.inspection.look.gathering import look
 from regard.inspection.look.page import idea_page, look_page
 from regard.inspection.reading import Reading, read
 from tests.inspection.browsing import Seen, chromium, opened
-from tests.inspection.loud_runs import OTHER, TEXT, loud
+from tests.inspection.loud_runs import OTHER, TAGGER, TEXT, headed_run, loud
 
 TABS = ("Tokens", "Heads", "Walk", "Decoding", "Depths", "Statistics", "Embeddings")
 HOSTILE = "</script><img src=x onerror='window.bad = 1'><b>&amp;"
@@ -147,6 +147,19 @@ def test_keys_go_from_view_to_view_and_from_head_to_head(browser: Any, pages: Pa
     held = seen.text(".token.held")
     seen.page.keyboard.press("ArrowUp")
     assert seen.text(".token.held") != held
+
+
+def test_a_tagger_tells_the_tag_of_every_word(browser: Any, tmp_path: Path) -> None:
+    run = headed_run(tmp_path / "run", TAGGER)
+    write_text(tmp_path / "tagger.html", look_page(look(run, ["ein Vogel singt"])))
+    seen = opened(browser, tmp_path / "tagger.html")
+    seen.tab("Answer")
+    word = run.task.tag(run.model, ["ein Vogel singt"], run.device)[0][1]
+    seen.page.get_by_role("button", name="Vogel").click()
+    assert seen.text(".candidates h3") == "What “Vogel” is"
+    assert seen.text(".candidates .word") == word.tag
+    assert number(seen.text(".candidates .value")) == pytest.approx(word.probability, rel=CLOSE)
+    assert seen.complaints == []
 
 
 def test_another_text_is_another_page(browser: Any, pages: Path) -> None:

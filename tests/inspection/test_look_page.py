@@ -11,12 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
-from regard.data.corpus import Corpus
-from regard.data.ledger import Ledger
 from regard.decoding.options import Beam
 from regard.inspection.look import gathering, heads
 from regard.inspection.look.gathering import Look, look
@@ -24,19 +20,8 @@ from regard.inspection.look.heads import Wanted
 from regard.inspection.look.packing import FIRST
 from regard.inspection.look.page import IDEA_SCRIPTS, LOOK_SCRIPTS, idea_page, look_page
 from regard.inspection.reading import read
-from regard.runs.folder import RunFolder
-from regard.runs.load import load
-from regard.runs.recipe import Recipe
-from regard.runs.train import build_task, headed
-from regard.training import checkpoints
-from tests.inspection.loud_runs import ATTENTIVE, MASKED, OTHER, TEXT, loud
-from tests.interop.untrained import saved
+from tests.inspection.loud_runs import ATTENTIVE, CLASSIFIER, OTHER, TAGGER, TEXT, headed_run, loud
 
-CLASSIFIER = {
-    "data": {"kind": "world-moods"}, "tokenizer": {"kind": "wordpiece", "vocabulary": 200},
-    "model": {"kind": "bert", "layers": 2, "width": 24, "heads": 3, "feed_forward": {"width": 30}},
-    "task": {"kind": "classification", "labels": ["glad", "sad"], "longest": 24},
-}  # fmt: skip
 HOSTILE = "</script><script>window.bad = 1</script><img src=x onerror='window.bad = 1'>"
 
 
@@ -125,8 +110,7 @@ def test_a_classifier_shows_its_heads_and_its_classes(tmp_path: Path) -> None:
 
 
 def test_a_tagger_shows_the_tags_of_every_word(tmp_path: Path) -> None:
-    task = {"kind": "tagging", "labels": ["N", "V", "D"], "longest": 24}
-    run = headed_run(tmp_path, {**CLASSIFIER, "data": {"kind": "world-tags"}, "task": task})
+    run = headed_run(tmp_path, TAGGER)
     text = look(run, ["ein Vogel singt"]).data["texts"][0]
     words = run.task.tag(run.model, ["ein Vogel singt"], run.device)[0]
     assert [one["name"] for one in text["steps"]] == ["ein", "Vogel", "singt"]
@@ -158,17 +142,6 @@ def test_what_gives_vectors_is_looked_into(tmp_path: Path) -> None:
     text = look(run, ["ein Vogel singt"]).data["texts"][0]
     assert len(text["heads"]) == 6
     assert (text["steps"], text["classes"], text["depths"]) == ([], [], None)
-
-
-def headed_run(folder: Path, settings: dict[str, Any] = CLASSIFIER) -> Any:
-    """A run folder whose tokenizer is a masked language model's; the head is untrained."""
-    plain = saved({**MASKED, "model": CLASSIFIER["model"]}, folder)
-    recipe = parse(Recipe, settings)
-    (folder / "recipe.toml").write_text(recipe.to_toml(), encoding="utf-8")
-    torch.manual_seed(5)
-    model = headed(recipe, build_task(recipe, Corpus({}, Ledger()), plain.vocabularies))
-    checkpoints.save_tensors(RunFolder(folder).weights, checkpoints.weights_of(model))
-    return load(folder, device="cpu")
 
 
 def test_what_does_not_fit_is_said_with_the_command_that_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
