@@ -11,7 +11,8 @@ import pytest
 import torch
 
 import regard
-from regard.core.errors import OptionError
+from regard.core.errors import OptionError, RecipeError
+from regard.data.questions import Asked
 from regard.runs.train import train
 
 BERT = {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "position": {"longest": 40}}
@@ -69,6 +70,19 @@ def test_classification_has_their_shapes(moods: Path) -> None:
     assert is_label(pipe({"text": "the cat sleeps", "text_pair": "the dog sleeps"}))
 
 
+def test_classes_can_be_told_by_themselves_or_as_logits(moods: Path) -> None:
+    pipe = regard.pipeline("text-classification", model=moods, top_k=None)
+    told = {kind: {one["label"]: one["score"] for one in pipe("the cat sleeps", function_to_apply=kind)}
+            for kind in ("default", "softmax", "sigmoid", "none")}  # fmt: skip
+    labels = sorted(told["none"])
+    logits = torch.tensor([told["none"][label] for label in labels], dtype=torch.float64)
+    assert told["default"] == told["softmax"]
+    assert [told["softmax"][label] for label in labels] == pytest.approx(logits.softmax(-1).tolist())
+    assert [told["sigmoid"][label] for label in labels] == pytest.approx(logits.sigmoid().tolist())
+    with pytest.raises(OptionError, match=r"no function_to_apply 'sigmoit' \(did you mean 'sigmoid'\?\)"):
+        pipe("the cat sleeps", function_to_apply="sigmoit")
+
+
 def test_a_generator_is_answered_as_it_comes(moods: Path) -> None:
     pipe = regard.pipeline("text-classification", model=moods)
     texts = [f"the cat {'sleeps ' * n}" for n in range(1, 8)]
@@ -101,6 +115,23 @@ def test_masks_are_filled_in_their_shape(masked: Path) -> None:
         pipe("the cat sleeps")
 
 
+def test_only_the_words_that_are_named_are_ranked(masked: Path) -> None:
+    pipe = regard.pipeline("fill-mask", model=masked)
+    every = {one["token_str"]: one["score"] for one in pipe("the [MASK] sleeps", top_k=10_000)}
+    tokens = regard.load(masked).vocabularies.target.encode
+    words = [word for word in every if len(tokens(word)) == 1][-2:]
+    found = pipe("the [MASK] sleeps", targets=words)
+    assert {one["token_str"]: one["score"] for one in found} == pytest.approx({word: every[word] for word in words})
+    assert found[0]["score"] >= found[1]["score"]
+    assert [one["token_str"] for one in pipe("the [MASK] sleeps", targets=words[0])] == words[:1]
+    with pytest.warns(UserWarning, match="the target 'thethe' is no single piece; its first, 'the', is used"):
+        assert pipe("the [MASK] sleeps", targets=["thethe"])[0]["token_str"] == "the"
+    with pytest.raises(OptionError, match="words that the model may know; found '猫'"):
+        pipe("the [MASK] sleeps", targets=[words[0], "猫"])
+    with pytest.raises(OptionError, match="found none"):
+        pipe("the [MASK] sleeps", targets=[])
+
+
 def test_features_are_states_of_every_token(masked: Path) -> None:
     pipe = regard.pipeline("feature-extraction", model=masked)
     run = regard.load(masked)
@@ -109,6 +140,9 @@ def test_features_are_states_of_every_token(masked: Path) -> None:
     assert (len(found), len(found[0]), len(found[0][0])) == (1, tokens, 16)
     tensor = pipe(["a dog", "the cat sleeps"], return_tensors=True)[1]
     torch.testing.assert_close(tensor, torch.tensor(found), atol=1e-5, rtol=1e-4)
+    with pytest.warns(UserWarning, match="1 of 2 texts are longer than the 40 tokens"):
+        cut = pipe(["a dog", "the cat sleeps " * 30])
+    assert len(cut[1][0]) == 40
 
 
 def test_writing_has_their_arguments(writer: Path) -> None:
@@ -122,6 +156,18 @@ def test_writing_has_their_arguments(writer: Path) -> None:
     assert several == pipe(["the cat", "a dog"], do_sample=True, num_return_sequences=3, max_new_tokens=4, seed=5)
     with pytest.raises(OptionError, match="greedy writing gives one answer"):
         pipe("the cat", num_return_sequences=2)
+
+
+def test_the_length_of_a_text_counts_its_prompt(writer: Path) -> None:
+    pipe = regard.pipeline("text-generation", model=writer, return_full_text=False)
+    prompts = ["the cat", "a dog and a cat", "the old dog"]
+    ((first,), (second,), (third,)) = pipe(prompts, max_length=7)
+    assert [first] == pipe("the cat", max_new_tokens=5)
+    assert [second] == pipe("a dog and a cat", max_new_tokens=2)
+    assert [third] == pipe("the old dog", max_new_tokens=4)
+    assert [first] == pipe("the cat", max_length=30, max_new_tokens=5)
+    with pytest.raises(OptionError, match=r"max_length = 4 counts the prompt too.*2 \(5\); raise it"):
+        pipe(prompts, max_length=4)
 
 
 def test_translation_has_their_shapes(translator: Path) -> None:
@@ -174,6 +220,7 @@ def test_tags_have_their_shapes(tmp_path: Path) -> None:
         assert " ".join(one["word"] for one in own) == text
         assert all(set(one) == {"entity_group", "score", "word", "start", "end"} for one in own)
         assert all(before["entity_group"] != after["entity_group"] for before, after in itertools.pairwise(own))
+    assert pipe("the cat sleeps", grouped_entities=True) == grouped[0]
     some = words[0]["entity"]
     assert all(one["entity"] != some for one in pipe("the  cat sleeps", ignore_labels=[some]))
     with pytest.raises(OptionError, match=r"no aggregation_strategy 'simpel' \(did you mean 'simple'\?\)"):
@@ -199,3 +246,29 @@ def test_questions_have_their_shapes(tmp_path: Path) -> None:
         pipe(question=["who"], context=["a", "b"])
     with pytest.raises(OptionError, match="input 1 is no"):
         pipe(["who"])
+
+
+def test_the_limits_of_a_call_are_kept(tmp_path: Path) -> None:
+    train({"data": {"kind": "world-questions", **WORLD, "compositional": 0}, "model": BERT, "tokenizer": PIECES,
+           "task": {"kind": "question-answering", "longest": 40, "stride": 8}, "training": QUICK},
+          tmp_path / "qa")  # fmt: skip
+    pipe = regard.pipeline("question-answering", model=tmp_path / "qa")
+    asked = {"question": "who saw the dog", "context": "the old cat saw the dog " * 6}
+    tokens = pipe.run.vocabularies.target.encode
+    for longest in (1, 3):
+        found = pipe(asked, max_answer_len=longest, top_k=50)
+        assert max(len(tokens(one["answer"])) for one in found) == longest
+    words = {"max_answer_len": 1, "top_k": 1000}  # all that there are
+    assert sum(not one["answer"] for one in pipe(asked, handle_impossible_answer=True, **words)) == 1
+    assert all(one["answer"] for one in pipe(asked, handle_impossible_answer=False, **words))
+    narrow = pipe.limited({**pipe.known, "max_seq_len": 20, "doc_stride": 6})
+    windows = narrow.encode([Asked(**asked)])
+    assert all(narrow.frame.length(one) <= 20 for one in windows)
+    assert {before.first + before.size - after.first for before, after in itertools.pairwise(windows)} == {6}
+    pipe(asked, max_seq_len=20, doc_stride=6)
+    with pytest.raises(OptionError, match="cannot have 39 in common"):
+        pipe(asked, doc_stride=39)
+    with pytest.raises(OptionError, match="40"):
+        pipe(asked, max_seq_len=400)
+    with pytest.raises(RecipeError, match="longest_answer"):
+        pipe(asked, max_answer_len=0)

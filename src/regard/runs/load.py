@@ -79,7 +79,8 @@ class Run:
         return self.task.filling(self.model, self.device).fill([texts] if isinstance(texts, str) else texts, top_k)
 
     def states(self, texts: Sequence[str]) -> list[Tensor]:
-        """For each text states_SD of its tokens, the symbols around them included; what the body cannot hold is cut."""
+        """For each text states_SD of its tokens, the symbols around them included; what the body cannot hold is cut,
+        and a warning counts it."""
         return self.embedder().states([texts] if isinstance(texts, str) else texts)
 
     def embedder(self, pooling: Pooling | Literal[""] = "", *, unit: bool = True) -> Embedder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,14 +11,15 @@ from regard.core.errors import OptionError
 from regard.decoding.options import Beam, Greedy, Sampling, Strategy
 from regard.runs.load import Run
 from regard.serving.calling import Pipeline, strings
+from regard.tasks.classification import FIGURES
+from regard.tasks.enclosing import refuse_short
 
 
 class TextClassification(Pipeline):
     """``{"label", "score"}`` for each text; with ``top_k`` so many of them, with ``top_k=None`` all."""
 
     task = "text-classification"
-    known = {"top_k": 1, "return_all_scores": False}  # noqa: RUF012
-    idle = Pipeline.idle | {"function_to_apply"}
+    known = {"top_k": 1, "return_all_scores": False, "function_to_apply": "default"}  # noqa: RUF012
 
     def refuse_unfit(self) -> None:
         refuse_without(self.run, "classify", self.task, "classification")
@@ -41,7 +43,10 @@ class TextClassification(Pipeline):
         texts = [(one["text"], one["text_pair"]) if isinstance(one, dict) and "text_pair" in one
                  else one["text"] if isinstance(one, dict) else one for one in inputs]  # fmt: skip
         wanted = None if options["return_all_scores"] else options["top_k"]
-        found = self.run.task.classify(self.run.model, texts, self.run.device)
+        kind = options["function_to_apply"] or "default"
+        refuse_other("function_to_apply", kind, ("default", *FIGURES))
+        kind = "softmax" if kind == "default" else kind
+        found = self.run.task.classify(self.run.model, texts, self.run.device, kind=kind)
         return [[{"label": label, "score": share} for label, share in own[:wanted]] for own in found]
 
 
@@ -53,8 +58,8 @@ class TokenClassification(Pipeline):
     """
 
     task = "token-classification"
-    known = {"aggregation_strategy": "none", "ignore_labels": ("O",)}  # noqa: RUF012
-    idle = Pipeline.idle | {"stride", "offset_mapping", "is_split_into_words", "grouped_entities"}
+    known = {"aggregation_strategy": "none", "ignore_labels": ("O",), "grouped_entities": False}  # noqa: RUF012
+    idle = Pipeline.idle | {"stride", "offset_mapping", "is_split_into_words", "ignore_subwords"}
     strategies = ("none", "simple", "first", "average", "max")
 
     def refuse_unfit(self) -> None:
@@ -62,9 +67,9 @@ class TokenClassification(Pipeline):
 
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
         strategy, ignored = options["aggregation_strategy"], options["ignore_labels"]
-        if strategy not in self.strategies:
-            hint = nearest(strategy, self.strategies)
-            raise OptionError(f"no aggregation_strategy {strategy!r}{hint}; there is: {', '.join(self.strategies)}")
+        refuse_other("aggregation_strategy", strategy, self.strategies)
+        if strategy == "none" and options["grouped_entities"]:
+            strategy = "simple"
         texts = strings(inputs, self.task)
         if strategy == "none":
             return [self.words(own, ignored) for own in self.run.task.tag(self.run.model, texts, self.run.device)]
@@ -86,12 +91,18 @@ class TokenClassification(Pipeline):
 
 
 class QuestionAnswering(Pipeline):
-    """``{"score", "start", "end", "answer"}`` for each question and its context; with ``top_k`` above 1 a list."""
+    """``{"score", "start", "end", "answer"}`` for each question and its context; with ``top_k`` above 1 a list.
+
+    Limits are in tokens, and those of the run where none are given; ``doc_stride`` is by how much windows overlap, as
+    theirs is.
+    """
 
     task = "question-answering"
-    known = {"top_k": 1}  # noqa: RUF012
-    idle = Pipeline.idle | {"doc_stride", "max_answer_len", "max_seq_len", "max_question_len", "align_to_words",
-                            "handle_impossible_answer"}  # fmt: skip
+    limits = {  # noqa: RUF012
+        "max_answer_len": "longest_answer", "max_seq_len": "longest", "max_question_len": "longest_question",
+    }  # fmt: skip
+    known = {"top_k": 1, **dict.fromkeys(limits), "doc_stride": 0, "handle_impossible_answer": None}  # noqa: RUF012
+    idle = Pipeline.idle | {"align_to_words"}
 
     def refuse_unfit(self) -> None:
         refuse_without(self.run, "answer", self.task, "question-answering")
@@ -108,10 +119,19 @@ class QuestionAnswering(Pipeline):
         if wrong:
             raise OptionError(f'input {", ".join(map(str, wrong[:10]))} is no {{"question": …, "context": …}}')
         pairs = [(one["question"], one["context"]) for one in inputs]
-        found = self.run.task.answer(self.run.model, pairs, self.run.device, options["top_k"])
+        found = self.limited(options).answer(self.run.model, pairs, self.run.device, options["top_k"])
         told = [[{"score": one.probability, "start": one.start, "end": one.stop, "answer": one.text} for one in own]
                 for own in found]  # fmt: skip
         return [own[0] for own in told] if options["top_k"] == 1 else told
+
+    def limited(self, options: dict[str, Any]) -> Any:
+        """The run's task, with what the call says about lengths, windows and answers that are not there."""
+        changes = {own: options[name] for name, own in self.limits.items() if options[name] is not None}
+        if options["handle_impossible_answer"] is not None:
+            changes["unanswerable"] = "yes" if options["handle_impossible_answer"] else "no"
+        limited = self.run.task.changed(changes, options["doc_stride"])
+        refuse_short(self.run.model.body, limited.config.longest)
+        return limited
 
 
 def asked_by_name(question: Any, context: Any) -> Any:
@@ -127,10 +147,13 @@ def asked_by_name(question: Any, context: Any) -> Any:
 
 
 class FillMask(Pipeline):
-    """``{"score", "token", "token_str", "sequence"}`` for the best words behind a mask; several masks: a list each."""
+    """``{"score", "token", "token_str", "sequence"}`` for the best words behind a mask; several masks: a list each.
+
+    With ``targets``, only these words are ranked.
+    """
 
     task = "fill-mask"
-    known = {"top_k": 5}  # noqa: RUF012
+    known = {"top_k": 5, "targets": None}  # noqa: RUF012
     idle = Pipeline.idle | {"tokenizer_kwargs"}
 
     def refuse_unfit(self) -> None:
@@ -141,10 +164,26 @@ class FillMask(Pipeline):
         filling = self.run.task.filling(self.run.model, self.run.device)
         rows = filling.read(texts)
         answers = []
-        for row, found in zip(rows, filling.guess(rows, options["top_k"], None), strict=True):
+        among = self.pieces(options["targets"])
+        for row, found in zip(rows, filling.guess(rows, options["top_k"], None, among), strict=True):
             masks = [self.filled(row, place, guesses) for place, guesses in enumerate(found)]
             answers.append(masks[0] if len(masks) == 1 else masks)
         return answers
+
+    def pieces(self, targets: str | Sequence[str] | None) -> list[int]:
+        """The words that may stand there; of one that the tokenizer divides, the first piece, and a warning."""
+        tokenizer = self.run.vocabularies.target
+        words = [targets] if isinstance(targets, str) else list(targets or ())
+        found = [tokenizer.encode(word) for word in words]
+        strange = [word for word, ids in zip(words, found, strict=True) if not ids or ids[0] == tokenizer.specials.unk]
+        if strange or (targets is not None and not words):
+            named = ", ".join(map(repr, strange)) or "none"
+            raise OptionError(f"targets are words that the model may know; found {named}")
+        for word, ids in zip(words, found, strict=True):
+            if len(ids) > 1:
+                first = tokenizer.token(ids[0])
+                warnings.warn(f"the target {word!r} is no single piece; its first, {first!r}, is used", stacklevel=4)
+        return [ids[0] for ids in found]
 
     def filled(self, row: Sequence[int], place: int, guesses: Sequence[Any]) -> list[dict[str, Any]]:
         tokenizer = self.run.vocabularies.target
@@ -161,21 +200,25 @@ class FillMask(Pipeline):
 
 
 class TextGeneration(Pipeline):
-    """``[{"generated_text"}]`` for each prompt, the prompt in front unless ``return_full_text=False``."""
+    """``[{"generated_text"}]`` for each prompt, the prompt in front unless ``return_full_text=False``.
+
+    ``max_new_tokens`` are those after the prompt, ``max_length`` those of both together.
+    """
 
     task = "text-generation"
     known = {  # noqa: RUF012
-        "max_new_tokens": 50, "do_sample": False, "temperature": 1.0, "top_k": 50, "top_p": 1.0, "min_p": 0.0,
-        "repetition_penalty": 1.0, "num_return_sequences": 1, "num_beams": 1, "return_full_text": True, "seed": 1,
-        "stop_strings": (),
+        "max_new_tokens": None, "max_length": None, "do_sample": False, "temperature": 1.0, "top_k": 50, "top_p": 1.0,
+        "min_p": 0.0, "repetition_penalty": 1.0, "num_return_sequences": 1, "num_beams": 1, "return_full_text": True,
+        "seed": 1, "stop_strings": (),
     }  # fmt: skip
-    idle = Pipeline.idle | {"clean_up_tokenization_spaces", "pad_token_id", "eos_token_id"}
+    idle = (Pipeline.idle - {"max_length"}) | {"clean_up_tokenization_spaces", "pad_token_id", "eos_token_id"}
+    usual = 50  # new tokens, where nobody says how many
 
     def refuse_unfit(self) -> None:
         refuse_without(self.run, "continuation", self.task, "language-model")
 
-    def strategy(self, options: dict[str, Any]) -> Strategy:
-        limit, several = options["max_new_tokens"], options["num_return_sequences"]
+    def strategy(self, options: dict[str, Any], limit: int) -> Strategy:
+        several = options["num_return_sequences"]
         if options["do_sample"]:
             names = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed")
             return Sampling(max_length=limit, n_best=several, **{name: options[name] for name in names})
@@ -188,12 +231,32 @@ class TextGeneration(Pipeline):
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
         prompts, stop = strings(inputs, self.task), options["stop_strings"]
         stops = [stop] if isinstance(stop, str) else list(stop)
-        found = self.run.continuation.predict(prompts, self.strategy(options), stop=stops, keep_end=True)
+        limits = self.limits(prompts, options)
+        found: dict[int, Any] = {}
+        for limit in sorted(set(limits)):  # as many together as may write equally much
+            places = [place for place, own in enumerate(limits) if own == limit]
+            answers = self.run.continuation.predict(
+                [prompts[place] for place in places], self.strategy(options, limit), stop=stops, keep_end=True
+            )
+            found |= zip(places, answers, strict=True)
         whole = options["return_full_text"]
         return [
-            [{"generated_text": (prompt if whole else "") + one.text} for one in own]
-            for prompt, own in zip(prompts, found, strict=True)
+            [{"generated_text": (prompt if whole else "") + one.text} for one in found[place]]
+            for place, prompt in enumerate(prompts)
         ]
+
+    def limits(self, prompts: Sequence[str], options: dict[str, Any]) -> list[int]:
+        """How many tokens may be written after each; ``max_new_tokens`` has the last word."""
+        if options["max_new_tokens"] is not None or options["max_length"] is None:
+            return [self.usual if options["max_new_tokens"] is None else options["max_new_tokens"]] * len(prompts)
+        counts = [len(ids) for ids in self.run.continuation.openings(prompts, keep_end=True)]
+        full = [f"{place} ({count})" for place, count in enumerate(counts, 1) if count >= options["max_length"]]
+        if full:
+            raise OptionError(
+                f"max_length = {options['max_length']} counts the prompt too, and leaves no token to write after "
+                f"(prompt, tokens): {', '.join(full[:20])}; raise it, or give max_new_tokens"
+            )
+        return [options["max_length"] - count for count in counts]
 
 
 class Translation(Pipeline):
@@ -268,6 +331,12 @@ def kind_of(task: str) -> str:
     if name not in KINDS:
         raise OptionError(f"there is no pipeline {task!r}{nearest(task, KINDS)}; there is: {', '.join(KINDS)}")
     return name
+
+
+def refuse_other(name: str, found: Any, there: Sequence[str]) -> None:
+    """A value that an option does not have is refused with those it has."""
+    if found not in there:
+        raise OptionError(f"no {name} {found!r}{nearest(str(found), there)}; there is: {', '.join(there)}")
 
 
 def refuse_without(run: Run, method: str, task: str, kind: str) -> None:

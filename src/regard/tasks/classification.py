@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -41,6 +42,13 @@ from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
 
 ERRORS_LISTED = 50
+Figure = Literal["softmax", "sigmoid", "none"]
+FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
+    "softmax": partial(torch.softmax, dim=-1),
+    "sigmoid": torch.sigmoid,
+    "none": lambda logits_BC: logits_BC,
+}
+"""What is told of each class: its probability among all, by itself alone, or its logit."""
 
 
 class ClassificationConfig(Part):
@@ -182,15 +190,20 @@ class Classification:
     # -- answers and scores ---------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def probabilities(
-        self, model: nn.Module, examples: Sequence[Classified], device: torch.device, progress: Progress | None = None
+    def figures(
+        self,
+        model: nn.Module,
+        examples: Sequence[Classified],
+        device: torch.device,
+        progress: Progress | None = None,
+        kind: Figure = "softmax",
     ) -> np.ndarray:
-        """probabilities_NC, in the order of the examples, whatever the batches."""
+        """figures_NC, in the order of the examples, whatever the batches: probabilities, or what else is asked."""
         model.eval()
         found_NC = np.zeros((len(examples), len(self.places)), np.float64)
         for indices in telling(in_length_order(self.lengths(examples), READ_AT_ONCE), len(examples), progress):
             batch = self.collate([examples[index] for index in indices], device)
-            found_NC[indices] = logits_of(model, batch.text).double().softmax(dim=-1).cpu().numpy()
+            found_NC[indices] = FIGURES[kind](logits_of(model, batch.text).double()).cpu().numpy()
         return found_NC
 
     def classify(
@@ -199,14 +212,15 @@ class Classification:
         texts: Sequence[str | tuple[str, str]],
         device: torch.device,
         progress: Progress | None = None,
+        kind: Figure = "softmax",
     ) -> list[list[tuple[str, float]]]:
-        """For each text, or two, all labels with their probabilities, the most probable first."""
+        """For each text, or two, all labels with their probabilities (or other figures), the largest first."""
         rows = [split_texts(text) for text in texts]
         examples = [Classified(text, 0) for text in enclose_all(self.tokenizer, self.window, rows)]
         labels = self.config.labels
         return [
             [(labels[place], float(row_C[place])) for place in np.argsort(-row_C, kind="stable")]
-            for row_C in self.probabilities(model, examples, device, progress)
+            for row_C in self.figures(model, examples, device, progress, kind)
         ]
 
     def predict(
@@ -264,7 +278,7 @@ class Classification:
         device: torch.device,
         progress: Progress | None,
     ) -> dict[str, Any]:
-        probabilities_NC = self.probabilities(model, encoded, device, progress)
+        probabilities_NC = self.figures(model, encoded, device, progress)
         gold_N = np.array([one.label for one in encoded])
         labels = self.config.labels
         scores = class_scores(probabilities_NC, gold_N, labels)

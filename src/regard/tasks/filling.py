@@ -86,22 +86,27 @@ class Filling:
         return rows
 
     @torch.inference_mode()
-    def guess(self, rows: list[list[int]], top_k: int, progress: Progress | None) -> list[list[list[Guess]]]:
+    def guess(
+        self, rows: list[list[int]], top_k: int, progress: Progress | None, among: Sequence[int] = ()
+    ) -> list[list[list[Guess]]]:
+        """The most probable pieces behind each mask; with ``among``, only these, with the chances they have anyway."""
         if top_k < 1:
             raise OptionError(f"at least one guess is needed for each mask; found top_k = {top_k}")
         model: Any = self.model.eval()
         found: list[list[list[Guess]]] = [[] for _ in rows]
         batches = in_length_order(np.array([len(row) for row in rows]).reshape(-1, 1), FILLED_AT_ONCE)
         specials = self.tokenizer.specials
-        never = torch.tensor(specials.known(), device=self.device)
+        asked = [*dict.fromkeys(among)] or [id for id in range(self.tokenizer.size) if id not in specials.known()]
+        asked_A = torch.tensor(asked, device=self.device)
         for number, places in enumerate(batches, start=1):
             padded_BS, lengths_B = pad([np.asarray(rows[place], np.int64) for place in places], fill=specials.pad)
             tokens_BS = torch.from_numpy(padded_BS).to(self.device)
             states_BSD = model(tokens_BS, torch.from_numpy(lengths_B).to(self.device))
             masks_N2 = (tokens_BS == specials.mask).nonzero()
             chances_NW = model.head(states_BSD[masks_N2[:, 0], masks_N2[:, 1]]).float().softmax(-1)
-            best = chances_NW.index_fill(1, never, -1.0).topk(min(top_k, self.tokenizer.size - len(never)))
-            for row, own, ids in zip(masks_N2[:, 0].tolist(), best.values.tolist(), best.indices.tolist(), strict=True):
+            best = chances_NW[:, asked_A].topk(min(top_k, len(asked)))
+            best_ids_NK = asked_A[best.indices]
+            for row, own, ids in zip(masks_N2[:, 0].tolist(), best.values.tolist(), best_ids_NK.tolist(), strict=True):
                 guesses = [Guess(self.tokenizer.token(id), chance, id) for id, chance in zip(ids, own, strict=True)]
                 found[places[row]].append(guesses)
             if progress is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from pydantic import Field
 from torch import nn
 from torch.nn import functional
 
-from regard.core.config import Part
+from regard.core.config import Part, parse
 from regard.core.errors import DataError, OptionError
 from regard.core.seams import Answer, Progress, Sums
 from regard.core.symbols import Sizes
@@ -81,9 +82,20 @@ class QuestionAnswering:
         self.config = config
         self.corpus = corpus
         self.vocabularies = vocabularies
-        specials = vocabularies.target.specials
-        self.frame = Frame(specials, config.longest, config.stride, config.longest_question)
+        self.frame = self.framed(config)
         self._encoded = {split: self.encode(own, split) for split, own in corpus.splits.items()}
+
+    def framed(self, config: QuestionAnsweringConfig, overlap: int = 0) -> Frame:
+        specials = self.vocabularies.target.specials
+        return Frame(specials, config.longest, config.stride, config.longest_question, overlap)
+
+    def changed(self, changes: dict[str, Any], overlap: int = 0) -> QuestionAnswering:
+        """The same with other limits, for questions that users ask; with an overlap, windows of that instead of a
+        stride."""
+        other = copy(self)
+        other.config = parse(QuestionAnsweringConfig, {**self.config.model_dump(), **changes})
+        other.frame = self.framed(other.config, overlap)
+        return other
 
     @property
     def tokenizer(self) -> Tokenizer:

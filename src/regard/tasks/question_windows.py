@@ -76,12 +76,13 @@ class Stretch(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Frame:
     """[open] question [close] context [close] in at most ``longest`` tokens; the next window of a long context starts
-    ``stride`` tokens after the last one."""
+    ``stride`` tokens after the last one, or so that it has ``overlap`` tokens in common with it."""
 
     specials: Specials
     longest: int
     stride: int
     longest_question: int
+    overlap: int = 0
 
     def before(self, question: np.ndarray) -> int:
         """How many tokens stand before the context."""
@@ -95,12 +96,17 @@ class Frame:
                 f"task.longest = {self.longest} leaves no room for a context beside a question of {len(question)} "
                 "tokens; raise it, or lower task.longest_question"
             )
+        if self.overlap >= room:
+            raise OptionError(
+                f"windows have room for {room} tokens of a context, so they cannot have {self.overlap} in common; "
+                "lower the overlap"
+            )
         first = 0
         while True:
             yield first, min(room, size - first)
             if first + room >= size:
                 return
-            first += min(self.stride, room)
+            first += room - self.overlap if self.overlap else min(self.stride, room)
 
     def enclose(self, one: Stretch) -> Enclosed:
         opening = [self.specials.sos] if self.specials.sos >= 0 else []

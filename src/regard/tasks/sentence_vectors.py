@@ -82,13 +82,16 @@ class Embedder:
     def embed_all(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
         """vectors_ND alone; a warning counts what had to be cut."""
         made = self.embed(texts, progress)
-        if made.cut:
-            warnings.warn(
-                f"{made.cut} of {len(texts)} texts are longer than the {self.longest} tokens that the model reads; "
-                "their ends were cut off",
-                stacklevel=3,
-            )
+        self.warn(made.cut, len(texts))
         return made.vectors_ND
+
+    def warn(self, cut: int, count: int) -> None:
+        if cut:
+            warnings.warn(
+                f"{cut} of {count} texts are longer than the {self.longest} tokens that the model reads; their ends "
+                "were cut off",
+                stacklevel=4,
+            )
 
     @torch.inference_mode()
     def vectors(self, texts: Sequence[Enclosed], progress: Progress | None = None) -> np.ndarray:
@@ -99,8 +102,10 @@ class Embedder:
 
     @torch.inference_mode()
     def states(self, texts: Sequence[str]) -> list[Tensor]:
-        """states_SD of every token, the symbols around a text among them, in the order of the texts."""
+        """states_SD of every token, the symbols around a text among them, in the order of the texts; a warning counts
+        what had to be cut."""
         made = self.enclose(texts)
+        self.warn(sum(one.cut > 0 for one in made), len(made))
         found: dict[int, Tensor] = {}
         for indices, _, states_BSD in self.read(made):
             for place, index in enumerate(indices):
