@@ -82,6 +82,25 @@ def test_gradients_are_clipped_to_the_norm(tmp_path: Path) -> None:
     assert float(torch.nn.utils.get_total_norm(gradients)) == pytest.approx(0.5, rel=1e-5)
 
 
+def test_dropout_grows_in_its_warm_up_and_knows_its_step_after_a_resume(tmp_path: Path) -> None:
+    settings = ("model.dropout=0.5", "training.dropout_warmup=4", "training.steps=6", "training.checkpoint_every=2")
+    loop, _ = make_loop(tmp_path / "whole", *settings)
+    seen = []
+    for batch in loop.batches():
+        loop.step(batch)
+        seen.append({dropout.probability for dropout in loop.dropouts if dropout.full})
+    assert seen == [{0.125}, {0.25}, {0.375}, {0.5}, {0.5}, {0.5}]
+    parted, _ = make_loop(tmp_path / "parted", *settings)
+    for _, batch in zip(range(2), parted.batches(), strict=False):
+        parted.step(batch)
+    parted.save()
+    resumed, _ = make_loop(tmp_path / "parted", *settings)
+    assert resumed.resume()
+    for batch in resumed.batches():
+        resumed.step(batch)
+    assert_close(weights(resumed), weights(loop), 0)
+
+
 def test_randomness_is_a_function_of_seed_step_and_rank() -> None:
     seeds = {step_seed(seed, step, rank) for seed in range(3) for step in range(20) for rank in range(3)}
     assert len(seeds) == 180

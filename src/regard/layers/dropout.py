@@ -17,8 +17,13 @@ class Dropout(nn.Module):
         super().__init__()
         if not 0 <= probability < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, found {probability}")
-        self.probability = probability
-        self.threshold = min(round(probability * 256), 255)
+        self.full = self.probability = probability
+        self.turn_up(1.0)
+
+    def turn_up(self, share: float) -> None:
+        """From now on with this share of the full probability (the training loop may let it grow)."""
+        self.probability = share * self.full
+        self.threshold = min(round(self.probability * 256), 255)
 
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or self.threshold == 0:
@@ -28,7 +33,7 @@ class Dropout(nn.Module):
         return x * kept(x, self.threshold)
 
     def extra_repr(self) -> str:
-        return f"{self.probability}"
+        return f"{self.full}"
 
 
 def kept(like: Tensor, threshold: int) -> Tensor:

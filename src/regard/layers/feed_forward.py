@@ -34,7 +34,7 @@ class _SquaredRelu(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dy: Tensor) -> Tensor:
         (above,) = ctx.saved_tensors
-        return torch.addcmul(dy.new_zeros(()), dy, above, value=2)
+        return (dy * above).mul_(2)
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {

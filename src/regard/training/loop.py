@@ -22,6 +22,7 @@ from regard.core.config import Config, Part
 from regard.core.errors import TrainingError
 from regard.core.seams import Observer, Sums, Task
 from regard.data.batching import epoch_order, in_length_order, parts
+from regard.layers.dropout import Dropout
 from regard.training import OPTIMIZERS, SCHEDULES, checkpoints
 from regard.training.layer_decay import layer_shares
 from regard.training.machine import Ranks
@@ -39,6 +40,7 @@ class TrainingConfig(Config):
     learning_rate: float = Field(1.0, gt=0)
     layer_decay: float = Field(1.0, gt=0, le=1)  # below 1: each layer moves so much more slowly than the one above
     clip: float = Field(1.0, ge=0)  # largest norm of the gradient; 0: never clipped
+    dropout_warmup: int = Field(0, ge=0)  # steps in which dropout grows from nothing (Morerio et al. 2017)
     precision: Literal["float32", "bfloat16"] = "float32"
     recompute: bool = False  # activation checkpointing: less memory, a third more work
     compile: bool = False
@@ -111,6 +113,7 @@ class Loop:
         for module in self.model.modules():
             if hasattr(module, "recompute"):
                 module.recompute = self.config.recompute  # type: ignore[assignment]
+        self.dropouts = [module for module in self.model.modules() if isinstance(module, Dropout)]
 
     # -- the loop itself ------------------------------------------------------------------------------------
 
@@ -165,6 +168,9 @@ class Loop:
         progress.step += 1
         torch.manual_seed(step_seed(self.seed, progress.step, self.ranks.rank))
         self.model.train()
+        if config.dropout_warmup:
+            for dropout in self.dropouts:
+                dropout.turn_up(min(progress.step / config.dropout_warmup, 1.0))
         lengths_NA = self.task.lengths(examples)
         weight = self.task.weight(lengths_NA)
         tokens = getattr(self.task, "tokens", self.task.weight)(lengths_NA)
