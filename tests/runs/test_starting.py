@@ -146,6 +146,18 @@ def test_adapters_change_little_and_merge_to_the_same_answers(parent: Path, tmp_
         assert [answer.score for answer in ours] == pytest.approx([answer.score for answer in theirs], abs=1e-6)
 
 
+def test_a_run_whose_adapters_stand_apart_can_be_started_from(parent: Path, tmp_path: Path) -> None:
+    settings = ["start.adapters.rank=3", "start.adapters.alpha=5", "training.learning_rate=0.05"]
+    train(moods(), tmp_path / "apart", [*settings, "start.adapters.merge=false"], start=parent)
+    train(moods(), tmp_path / "merged", settings, start=parent)
+    for name in ("apart", "merged"):
+        train(moods(), tmp_path / f"from-{name}", ["start.frozen=['layers.*']"], start=tmp_path / name)
+    one, other = (weights(tmp_path / f"from-{name}") for name in ("apart", "merged"))
+    assert one.keys() == other.keys()
+    body = [name for name in one if name.startswith("body.layers.")]
+    torch.testing.assert_close({name: one[name] for name in body}, {name: other[name] for name in body})
+
+
 def test_patterns_that_match_nothing_are_refused(parent: Path, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"nothing is called 'layer\.0"):
         train(moods(), tmp_path / "a", ["start.frozen=['layer.0.*']"], start=parent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 
 import torch
@@ -12,6 +12,9 @@ from torch.nn.utils import parametrize
 
 from regard.core.config import Config
 from regard.core.errors import OptionError
+
+UNCHANGED, CHANGE_A, CHANGE_B = (f".parametrizations.weight.{own}" for own in ("original", "0.a_RD", "0.b_DR"))
+"""How torch names a matrix with a change on it."""
 
 
 class AdapterConfig(Config):
@@ -62,6 +65,17 @@ def merge_adapters(model: nn.Module) -> int:
     for module in changed:
         parametrize.remove_parametrizations(module, "weight", leave_parametrized=True)
     return len(changed)
+
+
+def merged_weights(weights: Mapping[str, Tensor], alpha: float) -> dict[str, Tensor]:
+    """Weights from a file, every change taken into its matrix under the matrix's plain name."""
+    plain = dict(weights)
+    for name in weights:
+        if name.endswith(UNCHANGED):
+            layer = name.removesuffix(UNCHANGED)
+            weight_DE, a_RE, b_DR = (plain.pop(layer + part) for part in (UNCHANGED, CHANGE_A, CHANGE_B))
+            plain[f"{layer}.weight"] = torch.addmm(weight_DE, b_DR, a_RE, alpha=alpha / len(a_RE))
+    return plain
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:

@@ -15,7 +15,7 @@ from regard.core.errors import RecipeError, RunError, enumerate_problems
 from regard.core.seams import Observer
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
-from regard.layers.adapters import AdapterConfig, matches
+from regard.layers.adapters import AdapterConfig, matches, merged_weights
 from regard.runs.folder import RunFolder
 from regard.training import checkpoints
 
@@ -96,7 +96,7 @@ def put_origin(
     if not start.run or checkpoints.latest(kept)[0] is not None:
         return
     origin = Origin.at(start.run)
-    held = checkpoints.load_tensors(origin.folder.weights)
+    held = merged_weights(checkpoints.load_tensors(origin.folder.weights), origin.recipe.start.adapters.alpha)
     wanted = checkpoints.weights_of(model)
     theirs = {plain(name): tensor for name, tensor in of_the_body(held).items()}
     ours = of_the_body(wanted)
