@@ -57,6 +57,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="*", help="run folders of the recipe film-reviews")
     chosen = parser.parse_args()
+    if len({Path(run).name for run in chosen.runs}) < len(chosen.runs):
+        parser.error("two runs have one name, and would be one row; rename a folder")
     from regard.data.labelled import MovieReviews
     from regard.data.ledger import Ledger
 

@@ -266,8 +266,9 @@ def test_the_limits_of_a_call_are_kept(tmp_path: Path) -> None:
     assert all(narrow.frame.length(one) <= 20 for one in windows)
     assert {before.first + before.size - after.first for before, after in itertools.pairwise(windows)} == {6}
     pipe(asked, max_seq_len=20, doc_stride=6)
-    with pytest.raises(OptionError, match="cannot have 39 in common"):
-        pipe(asked, doc_stride=39)
+    for wrong in (39, -3):
+        with pytest.raises(OptionError, match=f"cannot have {wrong} in common"):
+            pipe(asked, doc_stride=wrong)
     with pytest.raises(OptionError, match="40"):
         pipe(asked, max_seq_len=400)
     with pytest.raises(RecipeError, match="longest_answer"):

@@ -96,7 +96,8 @@ class Filling:
         found: list[list[list[Guess]]] = [[] for _ in rows]
         batches = in_length_order(np.array([len(row) for row in rows]).reshape(-1, 1), FILLED_AT_ONCE)
         specials = self.tokenizer.specials
-        asked = [*dict.fromkeys(among)] or [id for id in range(self.tokenizer.size) if id not in specials.known()]
+        never = set(specials.known())
+        asked = [*dict.fromkeys(among)] or [id for id in range(self.tokenizer.size) if id not in never]
         asked_A = torch.tensor(asked, device=self.device)
         for number, places in enumerate(batches, start=1):
             padded_BS, lengths_B = pad([np.asarray(rows[place], np.int64) for place in places], fill=specials.pad)

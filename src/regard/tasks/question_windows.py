@@ -96,10 +96,10 @@ class Frame:
                 f"task.longest = {self.longest} leaves no room for a context beside a question of {len(question)} "
                 "tokens; raise it, or lower task.longest_question"
             )
-        if self.overlap >= room:
+        if not 0 <= self.overlap < room:
             raise OptionError(
                 f"windows have room for {room} tokens of a context, so they cannot have {self.overlap} in common; "
-                "lower the overlap"
+                f"give an overlap from 0 to {room - 1}"
             )
         first = 0
         while True:
