@@ -150,7 +150,7 @@ def test_kinds_give_the_published_kernel_and_refuse_a_negative_temperature() -> 
 # From here on: the two fast kernels against the formula.
 
 KERNELS: dict[str, Kernel] = {"short": short_attention, "fused": fused_attention}
-SIDE = math.isqrt(softmax.PLAIN_BELOW_SCORES)
+SIDE = math.isqrt(softmax.PLAIN_UP_TO_SCORES)
 BELOW, ABOVE = (SIDE - 3, SIDE - 1), (SIDE + 1, SIDE + 3)  # around the switch, wherever measurements put it
 
 

@@ -106,7 +106,7 @@ def test_one_batch_can_be_overfitted(subject: Subject) -> None:
 def test_fused_equals_reference(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     model, found = subject.build(), []
     for limit in (0, 1 << 60):
-        monkeypatch.setattr(softmax, "PLAIN_BELOW_SCORES", limit)
+        monkeypatch.setattr(softmax, "PLAIN_UP_TO_SCORES", limit)
         found.append(logits(model)[~BEYOND_BS])
     close(found[0], found[1])
 

@@ -240,7 +240,7 @@ def test_fused_equals_reference(subject: Subject, monkeypatch: pytest.MonkeyPatc
     source = collate(model, SOURCES)
     found = []
     for limit in (0, 1 << 60):
-        monkeypatch.setattr(softmax, "PLAIN_BELOW_SCORES", limit)
+        monkeypatch.setattr(softmax, "PLAIN_UP_TO_SCORES", limit)
         cached, _ = stepwise(model, model.start(source), TARGET_BT, (2, 1, 3))
         found.append(torch.stack((parallel(model, source, TARGET_BT), cached)))
     close(found[0], found[1])

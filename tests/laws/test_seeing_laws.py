@@ -44,7 +44,7 @@ def test_recorded_weights_are_those_that_the_kernel_used(
     subject: Subject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over values of which each has a place of its own, the kernel's answer is its row of weights."""
-    monkeypatch.setattr(softmax, "PLAIN_BELOW_SCORES", 0)  # the fused kernel, also for these short texts
+    monkeypatch.setattr(softmax, "PLAIN_UP_TO_SCORES", 0)  # the fused kernel, also for these short texts
     model = subject.build()
     points = with_matrix(model)
     used: dict[str, list[Tensor]] = {name: [] for name in points}

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from regard.attention import formulas
 from regard.attention.masks import Mask, decided
 from regard.core.config import Part
 
-# Below this many scores a head, three plain products beat the fused kernel on a CPU (its blocks are larger
+# Up to so many scores a head, three plain products beat the fused kernel on a CPU (its blocks are larger
 # than the whole problem); above it the fused kernel saves the matrix. Measured by benchmarks/attention.py.
-PLAIN_BELOW_SCORES = 128 * 128
+PLAIN_UP_TO_SCORES = 128 * 128
 
 
 class Softmax(nn.Module):
@@ -60,7 +61,7 @@ class ScaledDot(nn.Module):
     ) -> Tensor:
         queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
         exporting = torch.compiler.is_exporting()  # a graph serves any length, so nothing is chosen by it
-        if exporting or (q_BHTK.device.type == "cpu" and queries * keys < PLAIN_BELOW_SCORES):
+        if exporting or (q_BHTK.device.type == "cpu" and queries * keys <= PLAIN_UP_TO_SCORES):
             return short_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
         return fused_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
 
@@ -69,17 +70,61 @@ class ScaledDot(nn.Module):
 
 
 def short_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None) -> Tensor:
-    """The formula in three plain products, for sentences so short that the matrix fits into the cache."""
+    """The formula in plain products, for sentences so short that the matrix fits into the cache."""
+    queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
+    added = additive_mask(mask, bias, q_BHTK, queries, keys)
+    may_look = mask.dense(queries, keys, q_BHTK.device) if may_see_nothing(mask) else None
+    graph = torch.compiler.is_compiling() or torch.is_autocast_enabled(q_BHTK.device.type)
+    if not graph and not (bias is not None and bias.requires_grad):
+        return _ShortAttention.apply(q_BHTK, k_BHSK, v_BHSV, added, may_look)
     scores_BHTS = (q_BHTK * q_BHTK.shape[-1] ** -0.5) @ k_BHSK.transpose(-1, -2)
-    added = additive_mask(mask, bias, scores_BHTS)
     if added is not None:
         scores_BHTS = scores_BHTS + added
     weights_BHTS = torch.softmax(scores_BHTS, dim=-1)
-    if may_see_nothing(mask):
-        may_look = mask.dense(q_BHTK.shape[-2], k_BHSK.shape[-2], q_BHTK.device)
-        assert may_look is not None
+    if may_look is not None:
         weights_BHTS = weights_BHTS.masked_fill(~may_look, 0.0)
     return weights_BHTS @ v_BHSV
+
+
+class _ShortAttention(torch.autograd.Function):
+    """A = softmax(s QKᵀ + mask), O = AV; its gradient by hand takes two products each way and hardly a pass more:
+
+    dV = Aᵀ dO, dS = A ⊙ (dO Vᵀ − rows' sums of A ⊙ dO Vᵀ), dQ = s dS K, dK = s dSᵀ Q.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, added: Tensor | None, may_look: Tensor | None
+    ) -> Tensor:
+        ctx.scale = q_BHTK.shape[-1] ** -0.5
+        batch, heads, queries, _ = q_BHTK.shape
+        q_NTK, k_NSK, v_NSV = q_BHTK.flatten(0, 1), k_BHSK.flatten(0, 1), v_BHSV.flatten(0, 1)
+        scores_NTS = scaled_bmm(q_NTK, k_NSK.mT, ctx.scale)
+        if added is not None:
+            scores_NTS.view(batch, heads, queries, -1).add_(added)
+        weights_NTS = torch.softmax(scores_NTS, dim=-1, out=scores_NTS)  # in place
+        if may_look is not None:
+            weights_NTS.view(batch, heads, queries, -1).masked_fill_(~may_look, 0.0)
+        ctx.save_for_backward(q_NTK, k_NSK, v_NSV, weights_NTS)
+        return torch.bmm(weights_NTS, v_NSV).view(batch, heads, queries, -1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, do_BHTV: Tensor) -> tuple[Tensor | None, ...]:
+        q_NTK, k_NSK, v_NSV, weights_NTS = ctx.saved_tensors
+        do_NTV = do_BHTV.flatten(0, 1)
+        dv_NSV = torch.bmm(weights_NTS.mT, do_NTV)
+        dweights_NTS = torch.bmm(do_NTV, v_NSV.mT)
+        dscores_NTS = torch._softmax_backward_data(dweights_NTS, weights_NTS, -1, weights_NTS.dtype)
+        dq_NTK = scaled_bmm(dscores_NTS, k_NSK, ctx.scale)
+        dk_NSK = scaled_bmm(dscores_NTS.mT, q_NTK, ctx.scale)
+        batch_and_heads = do_BHTV.shape[:2]
+        return *(own.unflatten(0, batch_and_heads) for own in (dq_NTK, dk_NSK, dv_NSV)), None, None
+
+
+def scaled_bmm(a_NIJ: Tensor, b_NJK: Tensor, scale: float) -> Tensor:
+    """scale · AB in one pass."""
+    return torch.baddbmm(a_NIJ.new_empty(1), a_NIJ, b_NJK, beta=0, alpha=scale)
 
 
 def fused_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None) -> Tensor:
@@ -99,15 +144,13 @@ def fused_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, 
     return out
 
 
-def additive_mask(
-    mask: Mask, bias: Tensor | None, like: Tensor, queries: int = 0, keys: int = 0
-) -> Tensor | None:
+def additive_mask(mask: Mask, bias: Tensor | None, like: Tensor, queries: int, keys: int) -> Tensor | None:
     """Bias and mask as one tensor that is added to the scores.
 
     Forbidden keys get a large finite number: their weight underflows to exactly 0 beside any allowed key,
     a row without allowed keys stays finite, and ``exp`` stays away from slow denormal numbers.
     """
-    may_look = mask.dense(queries or like.shape[-2], keys or like.shape[-1], like.device)
+    may_look = mask.dense(queries, keys, like.device)
     if may_look is None:
         return bias
     forbidden = torch.zeros(may_look.shape, dtype=like.dtype, device=like.device)

@@ -174,11 +174,11 @@ def by_formula(model: nn.Module) -> Iterator[None]:
 @contextmanager
 def fused_always() -> Iterator[None]:
     """While the block lasts, short texts take the fused kernel too."""
-    before, softmax.PLAIN_BELOW_SCORES = softmax.PLAIN_BELOW_SCORES, 0
+    before, softmax.PLAIN_UP_TO_SCORES = softmax.PLAIN_UP_TO_SCORES, 0
     try:
         yield
     finally:
-        softmax.PLAIN_BELOW_SCORES = before
+        softmax.PLAIN_UP_TO_SCORES = before
 
 
 def spread(logits_BTW: Tensor) -> float:
