@@ -89,3 +89,23 @@ def test_squared_relu_by_hand_and_its_gradient() -> None:
     assert x.grad.tolist() == [0.0, 0.0, 3.0]
     with torch.no_grad():
         assert ACTIVATIONS["squared-relu"](x).tolist() == [0.0, 0.0, 9.0]
+
+
+def test_the_gelu_of_gpt_2_is_torchs_with_its_gradient_far_out_and_near() -> None:
+    x = torch.cat((torch.linspace(-12, 12, 4001), torch.tensor([-1e4, -0.0, 1e4]))).requires_grad_()
+    exact = x.detach().double().requires_grad_()
+    found, wanted = ACTIVATIONS["gelu-tanh"](x), torch.nn.functional.gelu(exact, approximate="tanh")
+    torch.testing.assert_close(found.double(), wanted, atol=1e-6, rtol=1e-6)
+    dy = torch.linspace(1, -2, len(x))
+    (dx,), (wanted_dx,) = torch.autograd.grad(found, x, dy), torch.autograd.grad(wanted, exact, dy.double())
+    torch.testing.assert_close(dx.double(), wanted_dx, atol=5e-6, rtol=1e-6)
+    with torch.no_grad():
+        assert torch.equal(ACTIVATIONS["gelu-tanh"](x), found)
+
+
+def test_activations_with_gradients_of_their_own_refuse_a_second_derivative() -> None:
+    for name in ("squared-relu", "gelu-tanh"):
+        x = torch.tensor([0.5, 2.0], requires_grad=True)
+        (first,) = torch.autograd.grad(ACTIVATIONS[name](x).sum(), x, create_graph=True)
+        with pytest.raises(RuntimeError):
+            torch.autograd.grad(first.sum(), x)

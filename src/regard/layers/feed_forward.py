@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from regard.core.config import Part
 from regard.layers.dropout import Dropout
 
+GELU_SCALE, GELU_CUBE = 2 * math.sqrt(2 / math.pi), 0.044715
+
 
 def squared_relu(x: Tensor) -> Tensor:
     """max(x, 0)² (So et al. 2021)."""
-    if torch.is_grad_enabled():
+    if torch.is_grad_enabled() and not torch.compiler.is_compiling():
         return _SquaredRelu.apply(x)
     return torch.relu(x).square()
 
@@ -32,16 +35,45 @@ class _SquaredRelu(torch.autograd.Function):
         return above * above
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, dy: Tensor) -> Tensor:
         (above,) = ctx.saved_tensors
         return (dy * above).mul_(2)
+
+
+def tanh_gelu(x: Tensor) -> Tensor:
+    """½ x (1 + tanh(√(2/π) (x + 0.044715 x³))), as GPT-2 was trained (Hendrycks and Gimpel 2016)."""
+    if x.device.type != "cpu" or x.dtype != torch.float32 or torch.compiler.is_exporting():
+        return functional.gelu(x, approximate="tanh")
+    if torch.compiler.is_compiling():
+        return x * torch.sigmoid(GELU_SCALE * (x + GELU_CUBE * x * x * x))
+    return _TanhGelu.apply(x)
+
+
+class _TanhGelu(torch.autograd.Function):
+    """The same number as x σ(u), u = 2 √(2/π) (x + 0.044715 x³): a CPU takes a third of the time for σ as for tanh."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        share = torch.addcmul(x, x, x * x, value=GELU_CUBE).mul_(GELU_SCALE).sigmoid_()
+        ctx.save_for_backward(x, share)
+        return x * share
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dy: Tensor) -> Tensor:
+        """dy (σ + x u' σ (1 − σ))."""
+        x, share = ctx.saved_tensors
+        dx = torch.addcmul(x, x, x * x, value=3 * GELU_CUBE)
+        torch.ops.aten.sigmoid_backward.grad_input(dx, share, grad_input=dx)
+        return torch.add(share, dx, alpha=GELU_SCALE, out=dx).mul_(dy)
 
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,
     "squared-relu": squared_relu,
     "gelu": functional.gelu,
-    "gelu-tanh": partial(functional.gelu, approximate="tanh"),  # as GPT-2 was trained
+    "gelu-tanh": tanh_gelu,
     "silu": functional.silu,
 }
 Activation = Literal["relu", "squared-relu", "gelu", "gelu-tanh", "silu"]
