@@ -38,21 +38,20 @@ def orthogonalise(matrices_NAB: Tensor) -> Tensor:
     gram = x @ x.mT
     square = gram @ gram
     bound = square.norm(dim=(-2, -1), keepdim=True).sqrt() + 1e-7  # of σ²
-    gram, square = gram / bound, square / bound.square()
-    factors = factor = _factor(gram, square, *POLYNOMIALS[0])
-    for polynomial in POLYNOMIALS[1:]:
+    gram.div_(bound)
+    a, b, c = POLYNOMIALS[0]
+    factors = factor = add_diagonal(square.mul_(c / bound.square()).add_(gram, alpha=b), a)
+    for a, b, c in POLYNOMIALS[1:]:
         gram = factor @ gram @ factor
-        factor = _factor(gram, gram @ gram, *polynomial)
+        factor = add_diagonal(torch.baddbmm(gram, gram, gram, beta=b, alpha=c), a)
         factors = factor @ factors
-    x = factors / bound.sqrt() @ x
+    x = factors.div_(bound.sqrt()) @ x
     return x.mT if tall else x
 
 
-def _factor(gram_NAA: Tensor, square_NAA: Tensor, a: float, b: float, c: float) -> Tensor:
-    """aI + bG + cG²."""
-    factor_NAA = (c * square_NAA).add_(gram_NAA, alpha=b)
-    factor_NAA.diagonal(dim1=-2, dim2=-1).add_(a)
-    return factor_NAA
+def add_diagonal(matrices_NAA: Tensor, number: float) -> Tensor:
+    matrices_NAA.diagonal(dim1=-2, dim2=-1).add_(number)
+    return matrices_NAA
 
 
 class Muon(torch.optim.Optimizer):
