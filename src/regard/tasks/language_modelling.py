@@ -106,6 +106,8 @@ class WindowBatch:
 class LanguageModelling:
     """The task over one corpus of running text."""
 
+    one_shape = True  # full windows, equally many in all batches but the last
+
     def __init__(
         self, config: LanguageModelConfig, corpus: TextCorpus, vocabularies: Vocabularies, seed: int
     ) -> None:

@@ -109,7 +109,9 @@ class Loop:
         if self.config.layer_decay < 1:
             self.optimizer.share_out(layer_shares(self.model, self.config.layer_decay))
         self.names = {parameter: name for name, parameter in self.model.named_parameters()}
-        self.forward: Any = torch.compile(self.model, dynamic=True) if self.config.compile else self.model
+        self.forward: Any = self.model
+        if self.config.compile:  # graphs for one shape are faster, and where shapes vary compiled again and again
+            self.forward = torch.compile(self.model, dynamic=None if getattr(self.task, "one_shape", False) else True)
         for module in self.model.modules():
             if hasattr(module, "recompute"):
                 module.recompute = self.config.recompute  # type: ignore[assignment]
