@@ -12,6 +12,10 @@ __version__ = "0.1.0"
 # rounds make a step several times slower as soon as another process wants a core. The environment has the last word.
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 
+# How many kernels oneDNN keeps, which computes products in bfloat16: one for each product's shape. Batches of
+# sentences have thousands of shapes; of the usual 1,024 kernels most would be made anew for every product.
+os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "16384")
+
 # Names are imported when they are first used, so that `import regard` and `regard --help` cost nothing.
 _WHERE = {
     "train": "regard.runs.train",

@@ -199,6 +199,22 @@ def test_kernels_equal_the_formula(kernel: str, lengths: tuple[int, int], name: 
     same_with_gradients(KERNELS[kernel], *lengths, kernel_masks(*lengths)[name], biased)
 
 
+@pytest.mark.parametrize("name", list(kernel_masks(3, 5)))
+@pytest.mark.parametrize("kernel", list(KERNELS))
+def test_kernels_in_narrow_numbers_stay_close_to_the_formula(kernel: str, name: str) -> None:
+    inputs, mask = asked(*BELOW), kernel_masks(*BELOW)[name]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = KERNELS[kernel](*inputs, mask, None)
+    assert found.dtype == torch.bfloat16
+    expected = reference(*inputs, mask, None)
+    assert torch.allclose(found.float(), expected, atol=0.03)
+    pull = torch.randn_like(expected)
+    gradients = zip(torch.autograd.grad(found.float(), inputs, pull), torch.autograd.grad(expected, inputs, pull))
+    for one, other in gradients:
+        assert one.dtype == torch.float32
+        assert torch.allclose(one, other, atol=0.02 * float(other.abs().max()))
+
+
 @pytest.mark.parametrize("kernel", list(KERNELS))
 @pytest.mark.parametrize("name", list(kernel_masks(3, 5)))
 def test_kernels_equal_the_formula_where_keys_and_values_are_equally_wide(kernel: str, name: str) -> None:

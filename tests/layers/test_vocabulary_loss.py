@@ -155,3 +155,20 @@ def test_a_bias_is_part_of_the_product() -> None:
     plain = VocabularyHead(5, 3)
     assert output_matrix(plain) is plain.weight
     assert output_states(plain, states_ND) is states_ND
+
+
+def test_narrow_products_come_close_and_their_sums_stay_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "NARROW_CHUNK_ELEMENTS", 17 * 4)
+    states_ND, weight_WD, targets_N = problem(positions=13, width=5, words=17)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        narrow = vocabulary_loss(states_ND, weight_WD, targets_N, 0.1)
+    wide = vocabulary_loss(states_ND, weight_WD, targets_N, 0.1)
+    assert narrow.smoothed.dtype == torch.float32
+    assert narrow.smoothed.item() == pytest.approx(wide.smoothed.item(), rel=5e-3)
+    assert narrow.smoothed.item() != wide.smoothed.item()
+    inputs = (states_ND, weight_WD)
+    for one, other in zip(
+        torch.autograd.grad(narrow.smoothed, inputs), torch.autograd.grad(wide.smoothed, inputs), strict=True
+    ):
+        assert one.dtype == torch.float32
+        torch.testing.assert_close(one, other, atol=0.03, rtol=0.02)

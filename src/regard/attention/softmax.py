@@ -14,6 +14,7 @@ from torch.nn import functional
 from regard.attention import formulas
 from regard.attention.masks import Mask, decided
 from regard.core.config import Part
+from regard.core.precision import narrow_type
 
 # Up to so many scores a head, three plain products beat the fused kernel on a CPU (its blocks are larger
 # than the whole problem); above it the fused kernel saves the matrix. Measured by benchmarks/attention.py.
@@ -72,10 +73,12 @@ class ScaledDot(nn.Module):
 def short_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None) -> Tensor:
     """The formula in plain products, for sentences so short that the matrix fits into the cache."""
     queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
+    narrow = narrow_type(q_BHTK.device.type)
+    if narrow is not None:
+        q_BHTK, k_BHSK, v_BHSV = q_BHTK.to(narrow), k_BHSK.to(narrow), v_BHSV.to(narrow)
     added = additive_mask(mask, bias, q_BHTK, queries, keys)
     may_look = mask.dense(queries, keys, q_BHTK.device) if may_see_nothing(mask) else None
-    graph = torch.compiler.is_compiling() or torch.is_autocast_enabled(q_BHTK.device.type)
-    if not graph and not (bias is not None and bias.requires_grad):
+    if not torch.compiler.is_compiling() and not (bias is not None and bias.requires_grad):
         return _ShortAttention.apply(q_BHTK, k_BHSK, v_BHSV, added, may_look)
     scores_BHTS = (q_BHTK * q_BHTK.shape[-1] ** -0.5) @ k_BHSK.transpose(-1, -2)
     if added is not None:

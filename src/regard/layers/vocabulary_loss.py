@@ -13,7 +13,10 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from regard.core.precision import narrow_type
+
 CHUNK_ELEMENTS = 1 << 24  # logits held at once: 64 MB in float32; smaller chunks make the products slower
+NARROW_CHUNK_ELEMENTS = 1 << 22  # the same where products are narrow, and faster
 
 
 class VocabularyLoss(NamedTuple):
@@ -31,51 +34,66 @@ def vocabulary_loss(
     # Asked here, because inside a Function gradients are always off: validation must not pay for a backward pass.
     wants_gradient = torch.is_grad_enabled() and (states_ND.requires_grad or weight_WD.requires_grad)
     states_ND = states_ND.to(weight_WD.dtype)  # a model may end in a narrow product
-    return VocabularyLoss(*_ChunkedLoss.apply(states_ND, weight_WD, targets_N, smoothing, wants_gradient))
+    products = narrow_type(states_ND.device.type) or weight_WD.dtype
+    return VocabularyLoss(*_ChunkedLoss.apply(states_ND, weight_WD, targets_N, smoothing, wants_gradient, products))
 
 
 class _ChunkedLoss(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, states_ND: Tensor, weight_WD: Tensor, targets_N: Tensor, smoothing: float, wants_gradient: bool
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        d_states_ND = torch.empty_like(states_ND) if wants_gradient else None
+        ctx: Any, states_ND: Tensor, weight_WD: Tensor, targets_N: Tensor, smoothing: float, wants_gradient: bool,
+        products: torch.dtype,
+    ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+        """Logits and their gradients have the type of ``products``; chances and sums stay as wide as the weights."""
+        words, wide = weight_WD.shape[0], weight_WD.dtype
+        factor_ND, factor_WD = states_ND.to(products), weight_WD.to(products)
+        d_states_ND = torch.empty_like(factor_ND) if wants_gradient else None
         d_weight_WD = torch.zeros_like(weight_WD) if wants_gradient else None
-        words = weight_WD.shape[0]
-        rows = max(1, CHUNK_ELEMENTS // words)
-        buffer = states_ND.new_empty(min(rows, max(len(states_ND), 1)), words)
+        rows = max(1, (CHUNK_ELEMENTS if products == wide else NARROW_CHUNK_ELEMENTS) // words)
+        buffer = factor_ND.new_empty(min(rows, max(len(states_ND), 1)), words)
+        wide_buffer = buffer if products == wide else torch.empty_like(buffer, dtype=wide)
         likelihood = states_ND.new_zeros((), dtype=torch.float64)
         correct = torch.zeros((), dtype=torch.int64, device=states_ND.device)
         partition_sum = torch.zeros_like(likelihood)
         for start in range(0, len(states_ND), rows):
-            states, targets = states_ND[start : start + rows], targets_N[start : start + rows]
-            logits = torch.mm(states, weight_WD.t(), out=buffer[: len(states)])
+            states, targets = factor_ND[start : start + rows], targets_N[start : start + rows]
+            logits = torch.mm(states, factor_WD.t(), out=buffer[: len(states)])
             target_logits = logits.gather(1, targets[:, None])
             largest = logits.amax(1, keepdim=True)
             correct += (target_logits == largest).sum()
             likelihood += target_logits.sum(dtype=torch.float64)
-            # In place, one fused pass; the largest of a row becomes 1 / Σ exp(logit − largest), hence log Σ exp.
-            chances = torch.softmax(logits, dim=1, out=logits)
+            # One fused pass, in place; the largest of a row becomes 1 / Σ exp(logit − largest), hence log Σ exp.
+            chances = torch.softmax(logits, dim=1, dtype=wide, out=wide_buffer[: len(states)])
             log_partition = largest - chances.amax(1, keepdim=True).log()
             partition_sum += log_partition.sum(dtype=torch.float64)
             if d_states_ND is not None and d_weight_WD is not None:
-                chances.scatter_add_(1, targets[:, None], torch.full_like(target_logits, smoothing - 1.0))
-                torch.mm(chances, weight_WD, out=d_states_ND[start : start + rows])
-                torch.addmm(d_weight_WD, chances.t(), states, out=d_weight_WD)
+                chances.scatter_add_(1, targets[:, None], chances.new_full((len(states), 1), smoothing - 1.0))
+                d_logits = logits.copy_(chances)  # the same tensor where products are wide
+                torch.mm(d_logits, factor_WD, out=d_states_ND[start : start + rows])
+                add_product(d_weight_WD, d_logits.t(), states)
         # The smoothing's uniform share needs no pass over the logits: their sum is states · Σ_w weight_w.
         weight_sum_D, states_sum_D = weight_WD.sum(0), states_ND.sum(0)
         uniform = (states_sum_D.double() @ weight_sum_D.double()) / words
         if d_states_ND is not None and d_weight_WD is not None:
+            d_states_ND = d_states_ND.to(wide)
             d_states_ND -= smoothing / words * weight_sum_D
             d_weight_WD -= smoothing / words * states_sum_D
             ctx.save_for_backward(d_states_ND, d_weight_WD)
         smoothed = partition_sum - (1 - smoothing) * likelihood - smoothing * uniform
         plain = partition_sum - likelihood
         ctx.mark_non_differentiable(plain, correct)
-        return smoothed.to(states_ND.dtype), plain, correct
+        return smoothed.to(wide), plain, correct
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *gradients: Any) -> Any:
         d_states_ND, d_weight_WD = ctx.saved_tensors
-        return d_states_ND.mul_(gradients[0]), d_weight_WD.mul_(gradients[0]), None, None, None
+        return d_states_ND.mul_(gradients[0]), d_weight_WD.mul_(gradients[0]), None, None, None, None
+
+
+def add_product(total_AB: Tensor, a_AN: Tensor, b_NB: Tensor) -> None:
+    """total ← total + A B, in one pass where the types are one; a narrow product is added to a wide total."""
+    if total_AB.dtype == a_AN.dtype:
+        torch.addmm(total_AB, a_AN, b_NB, out=total_AB)
+    else:
+        total_AB += a_AN @ b_NB
