@@ -21,7 +21,7 @@ import torch
 import regard
 from regard.core.errors import DataError, RunError, TrainingError
 from regard.runs.recipe import Recipe
-from regard.training import checkpoints
+from regard.training import checkpoints, machine
 from regard.training.loop import Interrupted, Loop, scale_gradients, step_seed, stop_signals
 from tests.training.tiny import LANGUAGE_MODEL, TREE, Remembering, make_loop
 
@@ -335,6 +335,30 @@ def test_another_number_of_threads_is_said(tmp_path: Path) -> None:
         f"this run was trained with 77 threads and goes on with {torch.get_num_threads()}: "
         "sums are rounded differently; set training.threads=77 for equal weights to the bit"
     ]
+
+
+def test_another_precision_is_said(tmp_path: Path) -> None:
+    loop, _ = make_loop(tmp_path, "training.precision=bfloat16")
+    loop.run()
+    again, seen = make_loop(tmp_path)
+    assert again.resume()
+    assert seen.sayings == [
+        "this run was trained in bfloat16 and goes on in float32: sums are rounded differently; "
+        "set training.precision=bfloat16 for equal weights to the bit"
+    ]
+
+
+@pytest.mark.parametrize("capable", [True, False])
+def test_bfloat16_is_chosen_where_the_processor_has_it(
+    capable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: capable)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    monkeypatch.setattr(machine.platform, "machine", lambda: "x86_64")
+    loop, _ = make_loop(tmp_path, "training.precision=auto")
+    loop.save()
+    assert checkpoints.load(checkpoints.folders(tmp_path / "checkpoints")[-1]).state["precision"] == loop.precision
+    assert loop.precision == ("bfloat16" if capable else "float32")
 
 
 # -- who is told ------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from regard.data.batching import epoch_order, in_length_order, parts
 from regard.layers.dropout import Dropout
 from regard.training import OPTIMIZERS, SCHEDULES, checkpoints
 from regard.training.layer_decay import layer_shares
-from regard.training.machine import Ranks
+from regard.training.machine import Ranks, choose_precision
 
 CARRIED = "task//"  # before the names of tensors that a task carries from step to step
 EXPLODED = 10.0  # a loss this many times the first one is not coming back
@@ -41,7 +41,7 @@ class TrainingConfig(Config):
     layer_decay: float = Field(1.0, gt=0, le=1)  # below 1: each layer moves so much more slowly than the one above
     clip: float = Field(1.0, ge=0)  # largest norm of the gradient; 0: never clipped
     dropout_warmup: int = Field(0, ge=0)  # steps in which dropout grows from nothing (Morerio et al. 2017)
-    precision: Literal["float32", "bfloat16"] = "float32"
+    precision: Literal["float32", "bfloat16", "auto"] = "float32"  # of products; auto: bfloat16 where it is fast
     recompute: bool = False  # activation checkpointing: less memory, a third more work
     compile: bool = False
     threads: int = Field(0, ge=0)
@@ -105,6 +105,7 @@ class Loop:
                 "set training.accumulate = 1 and run one process"
             )
         self.progress = Progress()
+        self.precision = choose_precision(self.config.precision, self.device)
         self.optimizer = self.config.optimizer.build(self.model, self.config.learning_rate)  # type: ignore[attr-defined]
         if self.config.layer_decay < 1:
             self.optimizer.share_out(layer_shares(self.model, self.config.layer_decay))
@@ -214,8 +215,7 @@ class Loop:
 
     def sums(self, examples: Sequence[Any]) -> Sums:
         batch = self.task.collate(examples, self.device)
-        narrow = self.config.precision == "bfloat16"
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=narrow):
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.precision == "bfloat16"):
             return self.task.sums(self.forward, batch)
 
     def refuse_nonsense(self, loss: float, norm: float) -> None:
@@ -295,7 +295,7 @@ class Loop:
         self.ranks.wait()
 
     def save_to(self, folder: Path) -> None:
-        machine = {"threads": torch.get_num_threads(), "ranks": self.ranks.world}
+        machine = {"threads": torch.get_num_threads(), "ranks": self.ranks.world, "precision": self.precision}
         state = {**self.progress.as_dict(), "seed": self.seed, **machine}
         tensors = self.optimizer.tensors(self.names)
         if hasattr(self.task, "carried"):
@@ -312,20 +312,8 @@ class Loop:
             self.tell("said", f"{complaint}; {instead}")
         if found is None:
             return False
-        threads = found.state["threads"]
-        if threads != torch.get_num_threads():
-            self.tell(
-                "said",
-                f"this run was trained with {threads} threads and goes on with {torch.get_num_threads()}: "
-                f"sums are rounded differently; set training.threads={threads} for equal weights to the bit",
-            )
-        ranks = found.state.get("ranks", 1)
-        if ranks != self.ranks.world:
-            self.tell(
-                "said",
-                f"this run was trained by {ranks} processes and goes on with {self.ranks.world}: dropout falls "
-                f"elsewhere; give --ranks {ranks} for equal weights to the bit",
-            )
+        for difference in self.differences(found.state):
+            self.tell("said", f"this run was trained {difference} for equal weights to the bit")
         checkpoints.put_weights(self.model, found.weights, str(found.folder))
         self.optimizer.restore(found.optimizer, self.names)
         if hasattr(self.task, "restore"):
@@ -333,6 +321,22 @@ class Loop:
             self.task.restore({name.removeprefix(CARRIED): tensor.to(self.device) for name, tensor in held.items()})
         self.progress = Progress(**{name: found.state[name] for name in Progress.__slots__})
         return True
+
+    def differences(self, before: dict[str, Any]) -> Iterator[str]:
+        """What rounds or draws otherwise here than where a checkpoint was written, and the remedy."""
+        rounded = "sums are rounded differently"
+        if (threads := before["threads"]) != torch.get_num_threads():
+            yield (
+                f"with {threads} threads and goes on with {torch.get_num_threads()}: {rounded}; set "
+                f"training.threads={threads}"
+            )
+        if (ranks := before.get("ranks", 1)) != self.ranks.world:
+            yield (
+                f"by {ranks} processes and goes on with {self.ranks.world}: dropout falls elsewhere; "
+                f"give --ranks {ranks}"
+            )
+        if (precision := before.get("precision", self.precision)) != self.precision:
+            yield f"in {precision} and goes on in {self.precision}: {rounded}; set training.precision={precision}"
 
     def finish(self) -> None:
         """Puts the weights into the model that the run ends with: last, best, or an average."""

@@ -54,6 +54,18 @@ def set_threads(threads: int) -> None:
         torch.set_num_threads(threads)
 
 
+def choose_precision(name: str, device: torch.device) -> str:
+    """``auto`` takes bfloat16 where the processor has instructions for its products; others emulate it, slowly."""
+    if name != "auto":
+        return name
+    if device.type == "cuda":
+        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+    has_instructions = device.type == "cpu" and platform.machine() in ("x86_64", "AMD64") and (
+        torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    )  # fmt: skip
+    return "bfloat16" if has_instructions else "float32"
+
+
 @dataclass(frozen=True, slots=True)
 class Ranks:
     """This process among its peers; alone it is rank 0 of 1."""
