@@ -1,14 +1,17 @@
 """Training speed of a GPT, tokens per second, against a plain loop over Hugging Face's GPT-2 of its shape: ours and
 the peer in one run, in turns.
 
-    python benchmarks/language_model_speed.py [--rounds 3]
+    python benchmarks/language_model_speed.py [--rounds 12]
 
-Same shape, dropout, optimiser (AdamW, clipped gradients) and precision first, then the best way of each: float32,
-compiled, or bfloat16. A way that needs more than ``PATIENCE`` seconds is left out, and said so.
+Same shape, dropout, optimiser (AdamW, clipped gradients) and precision first, then the best way of each: compiled or not,
+in float32, or in bfloat16 where one product of matrices is faster in it (a processor that emulates it takes minutes for
+seconds). Each side and way waits in a process of its own and trains a few steps whenever it is its turn, so that what
+else the machine does meets all of them; a ratio is the median over rounds. A way that is not ready after ``PATIENCE``
+seconds is left out.
 """
 
 import argparse
-import json
+import select
 import statistics
 import subprocess
 import sys
@@ -22,18 +25,21 @@ HERE = Path(__file__).resolve().parent
 VOCABULARY = 69  # Shakespeare's 65 characters, and four special symbols
 SHAPES: dict[str, dict[str, Any]] = {
     "4 layers, 128 wide, context 64, batch 12": {
-        "layers": 4, "width": 128, "heads": 4, "context": 64, "batch": 12, "dropout": 0.0, "steps": 300,
+        "layers": 4, "width": 128, "heads": 4, "context": 64, "batch": 12, "dropout": 0.0, "steps": 40,
     },
     "6 layers, 384 wide, context 256, batch 16": {
-        "layers": 6, "width": 384, "heads": 6, "context": 256, "batch": 16, "dropout": 0.2, "steps": 8,
+        "layers": 6, "width": 384, "heads": 6, "context": 256, "batch": 16, "dropout": 0.2, "steps": 2,
     },
 }  # fmt: skip
-WAYS = ("float32", "compiled", "bfloat16")
+WAYS = ("float32", "float32 compiled", "bfloat16", "bfloat16 compiled")
 PATIENCE = 150
 
 
-def ours(shape: dict[str, Any], way: str) -> dict[str, Any]:
-    """The loop that trains recipes, on random characters; run in a process of its own by ``--ours``."""
+def ours(shape: dict[str, Any], way: str) -> None:
+    """The loop that trains recipes, on random characters; run in a process of its own by ``--ours``.
+
+    Says ``ready``, and then for each line that it is given how many tokens per second it trained.
+    """
     import random
     import string
 
@@ -47,7 +53,7 @@ def ours(shape: dict[str, Any], way: str) -> dict[str, Any]:
     alphabet = (string.ascii_letters + string.digits + ".,;")[: VOCABULARY - 4]
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "text.txt"
-        count = (shape["steps"] + 7) * shape["batch"] * shape["context"]
+        count = 20 * shape["steps"] * shape["batch"] * shape["context"]
         text.write_text("".join(random.Random(1).choices(alphabet, k=count)), encoding="utf-8")
         tree = {
             "data": {"kind": "text", "file": str(text), "validation_share": 0.0},
@@ -56,70 +62,113 @@ def ours(shape: dict[str, Any], way: str) -> dict[str, Any]:
                       **{name: shape[name] for name in ("layers", "width", "heads", "dropout")}},
             "task": {"kind": "language-model", "context": shape["context"], "sample": 0},
             "training": {"steps": 10**6, "batch_tokens": shape["batch"] * shape["context"], "learning_rate": 1e-3,
-                         "precision": "bfloat16" if way == "bfloat16" else "float32",
-                         "compile": way == "compiled", "optimizer": {"kind": "adamw"},
+                         "precision": way.split()[0], "compile": way.endswith("compiled"), "optimizer": {"kind": "adamw"},
                          "schedule": {"kind": "constant"}},
         }  # fmt: skip
         loop = prepare(Recipe.of(tree), RunFolder(Path(folder) / "run"), machine.Ranks(), [])
         batches = loop.batches()
         for _ in range(5):
             loop.step(next(batches))
-        before = loop.progress.seconds, loop.progress.tokens
-        for _ in range(shape["steps"]):
-            loop.step(next(batches))
-        seconds, tokens = loop.progress.seconds - before[0], loop.progress.tokens - before[1]
-    return {"tokens_per_second": round(tokens / seconds, 1), "seconds": round(seconds, 3)}
+        print("ready", flush=True)
+        for _ in sys.stdin:
+            before = loop.progress.seconds, loop.progress.tokens
+            for _ in range(shape["steps"]):
+                loop.step(next(batches))
+            seconds, tokens = loop.progress.seconds - before[0], loop.progress.tokens - before[1]
+            print(tokens / seconds, flush=True)
 
 
-def in_a_process(script: Path, *arguments: str) -> float:
-    """Tokens per second; 0 where patience ran out."""
-    try:
-        done = subprocess.run(
-            [sys.executable, script, *arguments], check=True, capture_output=True, text=True, timeout=PATIENCE
-        )
-    except subprocess.TimeoutExpired:
-        return 0.0
-    return json.loads(done.stdout.splitlines()[-1])["tokens_per_second"]
+class Trainer:
+    """A process that trains a few steps whenever it is asked."""
+
+    def __init__(self, script: Path, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, script, *arguments],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+
+    def is_ready(self) -> bool:
+        found, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        return bool(found) and self.process.stdout.readline() == "ready\n"  # type: ignore[union-attr]
+
+    def turn(self) -> float:
+        """Tokens per second."""
+        self.process.stdin.write("go\n")  # type: ignore[union-attr]
+        self.process.stdin.flush()  # type: ignore[union-attr]
+        return float(self.process.stdout.readline())  # type: ignore[union-attr]
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
 
 
-def measured(name: str, shape: dict[str, Any], rounds: int) -> dict[str, Any]:
-    """Every side and way in turns; medians of tokens per second."""
+def worth_trying() -> tuple[str, ...]:
+    import torch
+
+    from peers.huggingface_generation import product_seconds
+
+    if product_seconds(torch.bfloat16) < product_seconds(torch.float32):
+        return WAYS
+    print("bfloat16 is left out: one product takes longer in it than in float32", flush=True)
+    return tuple(way for way in WAYS if not way.startswith("bfloat16"))
+
+
+def measured(name: str, shape: dict[str, Any], rounds: int, ways: tuple[str, ...]) -> dict[str, Any]:
+    """Every side and way in turns; medians of tokens per second, and of their ratios."""
     asked = [word for key, value in shape.items() for word in (f"--{key}", str(value))]
     peer = HERE / "peers" / "huggingface_language_model.py"
-    found: dict[str, list[float]] = {}
-    for number in range(rounds):
-        for way in WAYS:
-            sides = {
-                "regard": lambda way=way: in_a_process(Path(__file__), "--ours", name, "--way", way),
-                "peer": lambda way=way: in_a_process(peer, *asked, "--vocabulary", str(VOCABULARY), "--way", way),
-            }
-            for side, run in sides.items():
-                speeds_so_far = found.setdefault(f"{side} {way}", [])
-                if 0.0 not in speeds_so_far:  # too slow once, too slow always
-                    speeds_so_far.append(run())
-        said = ", ".join(f"{side} {own[-1]:,.0f}" for side, own in found.items())
-        print(f"{name}, round {number + 1}: {said}", flush=True)
-    speeds = {side: statistics.median(own) for side, own in found.items()}
-    best = {side: max(speed for key, speed in speeds.items() if key.startswith(side)) for side in ("regard", "peer")}
-    return {
-        "tokens_per_second": speeds,
-        "ratio_same": round(speeds["regard float32"] / speeds["peer float32"], 2),
-        "ratio_best": round(best["regard"] / best["peer"], 2),
+    trainers: dict[str, Trainer] = {}
+    try:
+        for way in ways:
+            for side, arguments in {
+                "regard": (Path(__file__), "--ours", name),
+                "peer": (peer, *asked, "--vocabulary", str(VOCABULARY)),
+            }.items():
+                trainer = Trainer(*arguments, "--way", way)  # type: ignore[arg-type]
+                if trainer.is_ready():
+                    trainers[f"{side} {way}"] = trainer
+                else:
+                    trainer.end()
+                    print(f"{name}: {side}, {way}, is left out: not ready after {PATIENCE} s", flush=True)
+        found: dict[str, list[float]] = {key: [] for key in trainers}
+        for number in range(rounds):
+            for key, trainer in trainers.items():
+                found[key].append(trainer.turn())
+            said = ", ".join(f"{key} {own[-1]:,.0f}" for key, own in found.items())
+            print(f"{name}, round {number + 1}: {said}", flush=True)
+    finally:
+        for trainer in trainers.values():
+            trainer.end()
+    speeds = {key: statistics.median(own) for key, own in found.items()}
+    best = {
+        side: max((key for key in speeds if key.startswith(side)), key=lambda key: speeds[key])
+        for side in ("regard", "peer")
     }
+    return {
+        "tokens_per_second": {key: round(speed) for key, speed in speeds.items()},
+        "ratio_same": ratio(found["regard float32"], found["peer float32"]),
+        "ratio_best": ratio(found[best["regard"]], found[best["peer"]]),
+        "best": best,
+    }
+
+
+def ratio(ours: list[float], theirs: list[float]) -> float:
+    return round(statistics.median(own / other for own, other in zip(ours, theirs, strict=True)), 2)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--ours", choices=SHAPES, help=argparse.SUPPRESS)
     parser.add_argument("--way", choices=WAYS, default="float32", help=argparse.SUPPRESS)
     parser.add_argument("--shape", choices=SHAPES, help="This one alone, and nothing is written.")
     given = parser.parse_args()
     if given.ours:
-        print(json.dumps(ours(SHAPES[given.ours], given.way)))
+        ours(SHAPES[given.ours], given.way)
         return
     chosen = {given.shape: SHAPES[given.shape]} if given.shape else SHAPES
-    shapes = {name: measured(name, shape, given.rounds) for name, shape in chosen.items()}
+    ways = worth_trying()
+    shapes = {name: measured(name, shape, given.rounds, ways) for name, shape in chosen.items()}
     for name, result in shapes.items():
         print(f"{name}: {result['ratio_same']:.2f} times (same precision), {result['ratio_best']:.2f} (best of each)")
     if not given.shape:

@@ -1,7 +1,10 @@
-"""A plain training loop over Hugging Face's GPT-2: random weights, random tokens, so many steps; prints JSON."""
+"""A plain training loop over Hugging Face's GPT-2: random weights, random tokens.
+
+Says ``ready``, and then, for each line that it is given, trains so many steps and says how many tokens per second.
+"""
 
 import argparse
-import json
+import sys
 import time
 
 import torch
@@ -12,7 +15,7 @@ if __name__ == "__main__":
     for name in ("layers", "width", "heads", "context", "batch", "vocabulary", "steps"):
         parser.add_argument(f"--{name}", type=int, required=True)
     parser.add_argument("--dropout", type=float, required=True)
-    parser.add_argument("--way", choices=("float32", "compiled", "bfloat16"), default="float32")
+    parser.add_argument("--way", default="float32", help="float32 or bfloat16, and whether compiled")
     given = parser.parse_args()
     torch.manual_seed(1)
     # Dropout where ours has it too: on embeddings and sub-layers, not on attention weights.
@@ -21,18 +24,23 @@ if __name__ == "__main__":
         n_head=given.heads, resid_pdrop=given.dropout, embd_pdrop=given.dropout, attn_pdrop=0.0,
     )  # fmt: skip
     model = GPT2LMHeadModel(config).train()
-    forward = torch.compile(model) if given.way == "compiled" else model
+    forward = torch.compile(model) if given.way.endswith("compiled") else model
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
-    batches = torch.randint(0, given.vocabulary, (given.steps + 5, given.batch, given.context))
-    for number, tokens in enumerate(batches):
-        if number == 5:
-            began = time.perf_counter()
+
+    def step() -> None:
+        tokens = torch.randint(0, given.vocabulary, (given.batch, given.context))
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=given.way == "bfloat16"):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=given.way.startswith("bfloat16")):
             loss = forward(tokens, labels=tokens).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-    seconds = time.perf_counter() - began
-    count = given.steps * given.batch * given.context
-    print(json.dumps({"tokens_per_second": round(count / seconds, 1), "seconds": round(seconds, 3)}))
+
+    for _ in range(5):
+        step()
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        began = time.perf_counter()
+        for _ in range(given.steps):
+            step()
+        print(given.steps * given.batch * given.context / (time.perf_counter() - began), flush=True)
