@@ -157,7 +157,9 @@ def test_a_bias_is_part_of_the_product() -> None:
     assert output_states(plain, states_ND) is states_ND
 
 
-def test_narrow_products_come_close_and_their_sums_stay_wide(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("block", [1, 4, 64])
+def test_narrow_products_come_close_and_their_sums_stay_wide(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BLOCK", block)
     monkeypatch.setattr(module, "NARROW_CHUNK_ELEMENTS", 17 * 4)
     states_ND, weight_WD, targets_N = problem(positions=13, width=5, words=17)
     with torch.autocast("cpu", dtype=torch.bfloat16):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, Literal
 
 import torch
@@ -12,9 +13,8 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from regard.attention import formulas
-from regard.attention.masks import Mask, decided
+from regard.attention.masks import CAUSAL, Mask, decided
 from regard.core.config import Part
-from regard.core.precision import narrow_type
 
 # Up to so many scores a head, three plain products beat the fused kernel on a CPU (its blocks are larger
 # than the whole problem); above it the fused kernel saves the matrix. Measured by benchmarks/attention.py.
@@ -73,9 +73,6 @@ class ScaledDot(nn.Module):
 def short_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None) -> Tensor:
     """The formula in plain products, for sentences so short that the matrix fits into the cache."""
     queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
-    narrow = narrow_type(q_BHTK.device.type)
-    if narrow is not None:
-        q_BHTK, k_BHSK, v_BHSV = q_BHTK.to(narrow), k_BHSK.to(narrow), v_BHSV.to(narrow)
     added = additive_mask(mask, bias, q_BHTK, queries, keys)
     may_look = mask.dense(queries, keys, q_BHTK.device) if may_see_nothing(mask) else None
     if not torch.compiler.is_compiling() and not (bias is not None and bias.requires_grad):
@@ -93,9 +90,12 @@ class _ShortAttention(torch.autograd.Function):
     """A = softmax(s QKᵀ + mask), O = AV; its gradient by hand takes two products each way and hardly a pass more:
 
     dV = Aᵀ dO, dS = A ⊙ (dO Vᵀ − rows' sums of A ⊙ dO Vᵀ), dQ = s dS K, dK = s dSᵀ Q.
+
+    Under autocast it stays wide: products so small gain nothing by narrow numbers, whose kernels are made for one shape.
     """
 
     @staticmethod
+    @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
     def forward(
         ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, added: Tensor | None, may_look: Tensor | None
     ) -> Tensor:
@@ -113,6 +113,7 @@ class _ShortAttention(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
+    @torch.amp.custom_bwd(device_type="cpu")
     def backward(ctx: Any, do_BHTV: Tensor) -> tuple[Tensor | None, ...]:
         q_NTK, k_NSK, v_NSV, weights_NTS = ctx.saved_tensors
         do_NTV = do_BHTV.flatten(0, 1)
@@ -153,12 +154,26 @@ def additive_mask(mask: Mask, bias: Tensor | None, like: Tensor, queries: int, k
     Forbidden keys get a large finite number: their weight underflows to exactly 0 beside any allowed key,
     a row without allowed keys stays finite, and ``exp`` stays away from slow denormal numbers.
     """
-    may_look = mask.dense(queries, keys, like.device)
-    if may_look is None:
-        return bias
-    forbidden = torch.zeros(may_look.shape, dtype=like.dtype, device=like.device)
-    forbidden.masked_fill_(~may_look, -1e9 if like.dtype != torch.float16 else -6e4)
+    if mask.is_causal_only and not torch.compiler.is_compiling():
+        forbidden = triangle(queries, keys, like.dtype, like.device)
+    else:
+        may_look = mask.dense(queries, keys, like.device)
+        if may_look is None:
+            return bias
+        forbidden = forbidding(may_look, like.dtype)
     return forbidden if bias is None else forbidden + bias
+
+
+@lru_cache(maxsize=64)  # every layer of every step asks for the same few
+def triangle(queries: int, keys: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    may_look = CAUSAL.dense(queries, keys, device)
+    assert may_look is not None
+    return forbidding(may_look, dtype)
+
+
+def forbidding(may_look: Tensor, dtype: torch.dtype) -> Tensor:
+    forbidden = torch.zeros(may_look.shape, dtype=dtype, device=may_look.device)
+    return forbidden.masked_fill_(~may_look, -1e9 if dtype != torch.float16 else -6e4)
 
 
 def may_see_nothing(mask: Mask) -> bool:

@@ -37,20 +37,29 @@ def in_length_order(lengths_NA: np.ndarray, budget: int) -> list[np.ndarray]:
 def cut(lengths_NA: np.ndarray, order: np.ndarray, budget: int) -> list[np.ndarray]:
     """Cuts an order into batches whose padded size, rows × longest on any axis, stays within the budget.
 
-    An example that is larger than the budget by itself is a batch of its own.
+    Their rows are even numbers (``even_rows``); what is left over begins the next batch. An example that is larger than
+    the budget by itself is a batch of its own.
     """
     largest = lengths_NA.max(axis=1) if len(lengths_NA) else np.zeros(0, dtype=np.int64)
     batches: list[np.ndarray] = []
     start, width = 0, 0
     for place, index in enumerate(order):
-        width_with = max(width, int(largest[index]))
-        if place > start and (place - start + 1) * width_with > budget:
-            batches.append(order[start:place])
-            start, width_with = place, int(largest[index])
-        width = width_with
+        width = max(width, int(largest[index]))
+        if place > start and (place - start + 1) * width > budget:
+            end = start + even_rows(place - start)
+            batches.append(order[start:end])
+            start, width = end, int(largest[order[end : place + 1]].max())
     if start < len(order):
         batches.append(order[start:])
     return batches
+
+
+def even_rows(rows: int) -> int:
+    """At most so many, a multiple of 8 (of less where that would leave out more than an eighth).
+
+    So products have few different shapes: kernels that are made for a shape can be kept, and used again.
+    """
+    return rows - rows % min(8, 1 << (rows.bit_length() - 4)) if rows >= 16 else rows
 
 
 def telling(

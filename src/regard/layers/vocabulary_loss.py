@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+from torch.nn import functional
 
 from regard.core.precision import narrow_type
 
 CHUNK_ELEMENTS = 1 << 24  # logits held at once: 64 MB in float32; smaller chunks make the products slower
 NARROW_CHUNK_ELEMENTS = 1 << 22  # the same where products are narrow, and faster
+BLOCK = 64  # narrow products take positions in multiples of this: their kernels are made for one shape
 
 
 class VocabularyLoss(NamedTuple):
@@ -46,36 +48,42 @@ class _ChunkedLoss(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
         """Logits and their gradients have the type of ``products``; chances and sums stay as wide as the weights."""
         words, wide = weight_WD.shape[0], weight_WD.dtype
+        narrow = products != wide
         factor_ND, factor_WD = states_ND.to(products), weight_WD.to(products)
+        if narrow:  # rows of zeros at the end, whose logits are 0 and stay so
+            factor_ND = functional.pad(factor_ND, (0, 0, 0, -len(states_ND) % BLOCK))
         d_states_ND = torch.empty_like(factor_ND) if wants_gradient else None
         d_weight_WD = torch.zeros_like(weight_WD) if wants_gradient else None
-        rows = max(1, (CHUNK_ELEMENTS if products == wide else NARROW_CHUNK_ELEMENTS) // words)
-        buffer = factor_ND.new_empty(min(rows, max(len(states_ND), 1)), words)
-        wide_buffer = buffer if products == wide else torch.empty_like(buffer, dtype=wide)
+        rows = max(1, CHUNK_ELEMENTS // words)
+        if narrow:
+            rows = max(1, NARROW_CHUNK_ELEMENTS // words // BLOCK) * BLOCK
+        buffer = factor_ND.new_empty(min(rows, max(len(factor_ND), 1)), words)
+        wide_buffer = torch.empty_like(buffer, dtype=wide) if narrow else buffer
         likelihood = states_ND.new_zeros((), dtype=torch.float64)
         correct = torch.zeros((), dtype=torch.int64, device=states_ND.device)
         partition_sum = torch.zeros_like(likelihood)
         for start in range(0, len(states_ND), rows):
             states, targets = factor_ND[start : start + rows], targets_N[start : start + rows]
-            logits = torch.mm(states, factor_WD.t(), out=buffer[: len(states)])
+            padded = torch.mm(states, factor_WD.t(), out=buffer[: len(states)])
+            logits = padded[: len(targets)]
             target_logits = logits.gather(1, targets[:, None])
             largest = logits.amax(1, keepdim=True)
             correct += (target_logits == largest).sum()
             likelihood += target_logits.sum(dtype=torch.float64)
             # One fused pass, in place; the largest of a row becomes 1 / Σ exp(logit − largest), hence log Σ exp.
-            chances = torch.softmax(logits, dim=1, dtype=wide, out=wide_buffer[: len(states)])
+            chances = torch.softmax(logits, dim=1, dtype=wide, out=wide_buffer[: len(targets)])
             log_partition = largest - chances.amax(1, keepdim=True).log()
             partition_sum += log_partition.sum(dtype=torch.float64)
             if d_states_ND is not None and d_weight_WD is not None:
-                chances.scatter_add_(1, targets[:, None], chances.new_full((len(states), 1), smoothing - 1.0))
-                d_logits = logits.copy_(chances)  # the same tensor where products are wide
-                torch.mm(d_logits, factor_WD, out=d_states_ND[start : start + rows])
-                add_product(d_weight_WD, d_logits.t(), states)
+                chances.scatter_add_(1, targets[:, None], chances.new_full((len(targets), 1), smoothing - 1.0))
+                logits.copy_(chances)  # the same tensor where products are wide; from here on the gradient
+                torch.mm(padded, factor_WD, out=d_states_ND[start : start + rows])
+                add_product(d_weight_WD, padded.t(), states)
         # The smoothing's uniform share needs no pass over the logits: their sum is states · Σ_w weight_w.
         weight_sum_D, states_sum_D = weight_WD.sum(0), states_ND.sum(0)
         uniform = (states_sum_D.double() @ weight_sum_D.double()) / words
         if d_states_ND is not None and d_weight_WD is not None:
-            d_states_ND = d_states_ND.to(wide)
+            d_states_ND = d_states_ND[: len(states_ND)].to(wide)
             d_states_ND -= smoothing / words * weight_sum_D
             d_weight_WD -= smoothing / words * states_sum_D
             ctx.save_for_backward(d_states_ND, d_weight_WD)
