@@ -170,7 +170,8 @@ class Loop:
         progress, config = self.progress, self.config
         progress.step += 1
         torch.manual_seed(step_seed(self.seed, progress.step, self.ranks.rank))
-        self.model.train()
+        if not self.model.training:  # saying so to every module takes half a millisecond
+            self.model.train()
         if config.dropout_warmup:
             for dropout in self.dropouts:
                 dropout.turn_up(min(progress.step / config.dropout_warmup, 1.0))
@@ -180,7 +181,7 @@ class Loop:
         loss, norm = self.gradients(examples, weight)
         self.refuse_nonsense(loss, norm)
         if config.clip and norm > config.clip:
-            scale_gradients(self.model, config.clip / norm)
+            torch._foreach_mul_(self.present_gradients(), config.clip / norm)
         factor = config.schedule.factor(progress.step, config.steps)  # type: ignore[attr-defined]
         self.optimizer.scale(factor)
         self.optimizer.step()
@@ -210,8 +211,10 @@ class Loop:
                 total += float(sums.sums["loss"].detach()) / weight
         self.ranks.add_gradients(self.model)
         total = self.ranks.add_figures({"loss": total})["loss"]
-        gradients = [parameter.grad for parameter in self.model.parameters() if parameter.grad is not None]
-        return total, float(nn.utils.get_total_norm(gradients))
+        return total, float(nn.utils.get_total_norm(self.present_gradients()))
+
+    def present_gradients(self) -> list[torch.Tensor]:
+        return [parameter.grad for parameter in self.names if parameter.grad is not None]
 
     def sums(self, examples: Sequence[Any]) -> Sums:
         batch = self.task.collate(examples, self.device)
@@ -355,10 +358,6 @@ class Loop:
 def step_seed(seed: int, step: int, rank: int) -> int:
     """Randomness is a function of (seed, step, rank), so that resuming needs no generator state."""
     return int(np.random.SeedSequence((seed, step, rank)).generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
-def scale_gradients(model: nn.Module, factor: float) -> None:
-    torch._foreach_mul_([p.grad for p in model.parameters() if p.grad is not None], factor)
 
 
 @contextmanager
