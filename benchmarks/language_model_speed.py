@@ -3,11 +3,11 @@ the peer in one run, in turns.
 
     python benchmarks/language_model_speed.py [--rounds 12]
 
-Same shape, dropout, optimiser (AdamW, clipped gradients) and precision first, then the best way of each: compiled or not,
-in float32, or in bfloat16 where one product of matrices is faster in it (a processor that emulates it takes minutes for
-seconds). Each side and way waits in a process of its own and trains a few steps whenever it is its turn, so that what
-else the machine does meets all of them; a ratio is the median over rounds. A way that is not ready after ``PATIENCE``
-seconds is left out.
+Same shape, dropout, optimiser (AdamW, clipped gradients) and precision first, then the best way of each: compiled or
+not, in float32, or in bfloat16 where one product of matrices is faster in it (a processor that emulates it takes minutes
+for seconds). Each side and way waits in a process of its own and trains a few steps whenever it is its turn, so that
+what else the machine does meets all of them; a ratio is the median over rounds. A way that is not ready after
+``PATIENCE`` seconds is left out.
 """
 
 import argparse
@@ -62,8 +62,8 @@ def ours(shape: dict[str, Any], way: str) -> None:
                       **{name: shape[name] for name in ("layers", "width", "heads", "dropout")}},
             "task": {"kind": "language-model", "context": shape["context"], "sample": 0},
             "training": {"steps": 10**6, "batch_tokens": shape["batch"] * shape["context"], "learning_rate": 1e-3,
-                         "precision": way.split()[0], "compile": way.endswith("compiled"), "optimizer": {"kind": "adamw"},
-                         "schedule": {"kind": "constant"}},
+                         "precision": way.split()[0], "compile": way.endswith("compiled"),
+                         "optimizer": {"kind": "adamw"}, "schedule": {"kind": "constant"}},
         }  # fmt: skip
         loop = prepare(Recipe.of(tree), RunFolder(Path(folder) / "run"), machine.Ranks(), [])
         batches = loop.batches()

@@ -13,7 +13,8 @@ __version__ = "0.1.0"
 os.environ.setdefault("GOMP_SPINCOUNT", "20000")
 
 # How many kernels oneDNN keeps, which computes products in bfloat16: one for each product's shape. Batches of
-# sentences have more shapes than the usual 1,024; a kernel that is not kept is made anew, which takes longer than its use.
+# sentences may have more shapes than the usual 1,024; a kernel that is not kept is made anew, which takes longer than
+# to use it.
 os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "4096")
 
 # Names are imported when they are first used, so that `import regard` and `regard --help` cost nothing.

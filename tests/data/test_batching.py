@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from regard.core.errors import DataError
-from regard.data.batching import epoch_order, in_length_order, parts
+from regard.data.batching import cut, epoch_order, even_rows, in_length_order, parts
 
 rows = some.integers(1, 3).flatmap(
     lambda axes: some.lists(some.lists(some.integers(1, 40), min_size=axes, max_size=axes), max_size=60).map(
@@ -64,6 +64,20 @@ def test_neighbours_are_alike_in_length() -> None:
     real = int(lengths_NA[:, 0].sum())
     padded = sum(padded_size(lengths_NA, batch) for batch in batches)
     assert real / padded > 0.93
+
+
+def test_rows_are_multiples_of_eight_where_that_leaves_out_an_eighth_at_most() -> None:
+    assert [even_rows(rows) for rows in (1, 12, 15, 16, 17, 31, 33, 63, 64, 71, 72, 1001)] == [
+        1, 12, 15, 16, 16, 30, 32, 60, 64, 64, 72, 1000,
+    ]  # fmt: skip
+    assert all(rows - even_rows(rows) <= rows / 8 for rows in range(1, 300))
+
+
+def test_what_is_left_over_begins_the_next_batch_if_it_fits() -> None:
+    short = np.full((37, 1), 2)
+    assert [len(batch) for batch in cut(short, np.arange(37), 2 * 17)] == [16, 16, 5]
+    before_a_long_one = np.array([[2]] * 17 + [[34]])
+    assert [len(batch) for batch in cut(before_a_long_one, np.arange(18), 2 * 17)] == [17, 1]
 
 
 def test_validation_begins_with_the_longest() -> None:

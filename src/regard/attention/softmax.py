@@ -91,7 +91,7 @@ class _ShortAttention(torch.autograd.Function):
 
     dV = Aᵀ dO, dS = A ⊙ (dO Vᵀ − rows' sums of A ⊙ dO Vᵀ), dQ = s dS K, dK = s dSᵀ Q.
 
-    Under autocast it stays wide: products so small gain nothing by narrow numbers, whose kernels are made for one shape.
+    Under autocast it stays wide: products so small gain nothing by narrow numbers, whose kernels serve one shape each.
     """
 
     @staticmethod

@@ -47,6 +47,8 @@ def cut(lengths_NA: np.ndarray, order: np.ndarray, budget: int) -> list[np.ndarr
         width = max(width, int(largest[index]))
         if place > start and (place - start + 1) * width > budget:
             end = start + even_rows(place - start)
+            if (place - end + 1) * width > budget:  # too long to stand beside those that are left over
+                end = place
             batches.append(order[start:end])
             start, width = end, int(largest[order[end : place + 1]].max())
     if start < len(order):
