@@ -4,7 +4,7 @@ the peer in one run, in turns.
     python benchmarks/language_model_speed.py [--rounds 12]
 
 Same shape, dropout, optimiser (AdamW, clipped gradients) and precision first, then the best way of each: compiled or
-not, in float32, or in bfloat16 where one product of matrices is faster in it (a processor that emulates it takes minutes
+not, in float32, or in bfloat16 where one matrix product is faster in it (a processor that emulates it takes minutes
 for seconds). Each side and way waits in a process of its own and trains a few steps whenever it is its turn, so that
 what else the machine does meets all of them; a ratio is the median over rounds. A way that is not ready after
 ``PATIENCE`` seconds is left out.

@@ -19,11 +19,14 @@ from peers.environments import make
 
 HERE = Path(__file__).resolve().parent
 ADAM = (
-    "tokenizer.dropout=0.0", "tokenizer.vocabulary=10000", "training.optimizer.kind=adam", "training.learning_rate=5e-4"
+    "tokenizer.dropout=0.0", "tokenizer.vocabulary=10000", "training.optimizer.kind=adam",
+    "training.learning_rate=5e-4", "training.precision=float32",
 )  # fmt: skip
 # By model: what it takes to make ours the one that Joey NMT is given, and what the recipe itself trains.
 SAME = {
-    "transformer": ("model.dropout=0.3", "model.norm=post", "model.feed_forward_dropout=0.3", *ADAM),
+    "transformer": (
+        "model.dropout=0.3", "model.norm=post", "model.position.kind=sinusoidal", "model.feed_forward_dropout=0.3", *ADAM,
+    ),
     "recurrent": (
         "model.kind=luong", "model.cell.kind=gru", "model.attention.kind=additive", "model.bidirectional=true",
         "model.width=256", "model.embedding.width=256", "model.dropout=0.3", *ADAM,

@@ -15,10 +15,13 @@ from torch.nn import functional
 from regard.attention import formulas
 from regard.attention.masks import CAUSAL, Mask, decided
 from regard.core.config import Part
+from regard.core.precision import narrow_type
 
 # Up to so many scores a head, three plain products beat the fused kernel on a CPU (its blocks are larger
 # than the whole problem); above it the fused kernel saves the matrix. Measured by benchmarks/attention.py.
 PLAIN_UP_TO_SCORES = 128 * 128
+NARROW_GAIN = 4  # in narrow numbers the products gain more than the fused kernel: they win up to so many times as many
+NARROW_FROM_SCORES = 64 * 64  # below, narrow products gain nothing, and each shape would need a kernel of its own
 
 
 class Softmax(nn.Module):
@@ -62,7 +65,8 @@ class ScaledDot(nn.Module):
     ) -> Tensor:
         queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
         exporting = torch.compiler.is_exporting()  # a graph serves any length, so nothing is chosen by it
-        if exporting or (q_BHTK.device.type == "cpu" and queries * keys <= PLAIN_UP_TO_SCORES):
+        limit = PLAIN_UP_TO_SCORES * (1 if narrow_type(q_BHTK.device.type) is None else NARROW_GAIN)
+        if exporting or (q_BHTK.device.type == "cpu" and queries * keys <= limit):
             return short_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
         return fused_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
 
@@ -76,7 +80,12 @@ def short_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, 
     added = additive_mask(mask, bias, q_BHTK, queries, keys)
     may_look = mask.dense(queries, keys, q_BHTK.device) if may_see_nothing(mask) else None
     if not torch.compiler.is_compiling() and not (bias is not None and bias.requires_grad):
-        return _ShortAttention.apply(q_BHTK, k_BHSK, v_BHSV, added, may_look)
+        narrow = narrow_type(q_BHTK.device.type)
+        if narrow is None:
+            return _ShortAttention.apply(q_BHTK, k_BHSK, v_BHSV, added, may_look)
+        kind = narrow if queries * keys >= NARROW_FROM_SCORES else torch.float32
+        with torch.autocast(q_BHTK.device.type, enabled=False):
+            return _ShortAttention.apply(q_BHTK.to(kind), k_BHSK.to(kind), v_BHSV.to(kind), added, may_look)
     scores_BHTS = (q_BHTK * q_BHTK.shape[-1] ** -0.5) @ k_BHSK.transpose(-1, -2)
     if added is not None:
         scores_BHTS = scores_BHTS + added
@@ -90,12 +99,9 @@ class _ShortAttention(torch.autograd.Function):
     """A = softmax(s QKᵀ + mask), O = AV; its gradient by hand takes two products each way and hardly a pass more:
 
     dV = Aᵀ dO, dS = A ⊙ (dO Vᵀ − rows' sums of A ⊙ dO Vᵀ), dQ = s dS K, dK = s dSᵀ Q.
-
-    Under autocast it stays wide: products so small gain nothing by narrow numbers, whose kernels serve one shape each.
     """
 
     @staticmethod
-    @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
     def forward(
         ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, added: Tensor | None, may_look: Tensor | None
     ) -> Tensor:
@@ -113,7 +119,6 @@ class _ShortAttention(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    @torch.amp.custom_bwd(device_type="cpu")
     def backward(ctx: Any, do_BHTV: Tensor) -> tuple[Tensor | None, ...]:
         q_NTK, k_NSK, v_NSV, weights_NTS = ctx.saved_tensors
         do_NTV = do_BHTV.flatten(0, 1)
