@@ -103,6 +103,16 @@ def test_the_gelu_of_gpt_2_is_torchs_with_its_gradient_far_out_and_near() -> Non
         assert torch.equal(ACTIVATIONS["gelu-tanh"](x), found)
 
 
+def test_the_gelu_of_gpt_2_in_narrow_numbers_rounds_like_them() -> None:
+    x = torch.linspace(-6, 6, 1001, dtype=torch.bfloat16).requires_grad_()
+    exact = x.detach().double().requires_grad_()
+    found, wanted = ACTIVATIONS["gelu-tanh"](x), torch.nn.functional.gelu(exact, approximate="tanh")
+    assert found.dtype == torch.bfloat16
+    torch.testing.assert_close(found.double(), wanted, atol=0.01, rtol=0.01)
+    (dx,), (wanted_dx,) = torch.autograd.grad(found.sum(), x), torch.autograd.grad(wanted.sum(), exact)
+    torch.testing.assert_close(dx.double(), wanted_dx, atol=0.02, rtol=0.01)
+
+
 def test_activations_with_gradients_of_their_own_refuse_a_second_derivative() -> None:
     for name in ("squared-relu", "gelu-tanh"):
         x = torch.tensor([0.5, 2.0], requires_grad=True)

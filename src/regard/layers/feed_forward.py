@@ -43,7 +43,7 @@ class _SquaredRelu(torch.autograd.Function):
 
 def tanh_gelu(x: Tensor) -> Tensor:
     """½ x (1 + tanh(√(2/π) (x + 0.044715 x³))), as GPT-2 was trained (Hendrycks and Gimpel 2016)."""
-    if x.device.type != "cpu" or x.dtype != torch.float32 or torch.compiler.is_exporting():
+    if x.device.type != "cpu" or x.dtype == torch.float64 or torch.compiler.is_exporting():
         return functional.gelu(x, approximate="tanh")
     if torch.compiler.is_compiling():
         return x * torch.sigmoid(GELU_SCALE * (x + GELU_CUBE * x * x * x))
