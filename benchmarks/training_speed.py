@@ -25,7 +25,8 @@ ADAM = (
 # By model: what it takes to make ours the one that Joey NMT is given, and what the recipe itself trains.
 SAME = {
     "transformer": (
-        "model.dropout=0.3", "model.norm=post", "model.position.kind=sinusoidal", "model.feed_forward_dropout=0.3", *ADAM,
+        "model.dropout=0.3", "model.norm=post", "model.feed_forward_dropout=0.3",
+        "model.position.kind=sinusoidal", *ADAM,
     ),
     "recurrent": (
         "model.kind=luong", "model.cell.kind=gru", "model.attention.kind=additive", "model.bidirectional=true",
