@@ -196,8 +196,8 @@ def opened(loader: str, folder: Path) -> Any:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    kept = "a run of multi30k with --set model.position.kind=sinusoidal, which Pegasus has"
-    parser.add_argument("--translation", type=Path, metavar="RUN", help=kept)
+    wanted = "a run of multi30k with --set model.position.kind=sinusoidal, which Pegasus has"
+    parser.add_argument("--translation", type=Path, metavar="RUN", help=wanted)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--generation", action="store_true")
     parser.add_argument("--sentences", type=int, help="only the first so many")

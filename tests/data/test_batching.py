@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from regard.core.errors import DataError
-from regard.data.batching import cut, epoch_order, even_rows, in_length_order, parts
+from regard.data.batching import cut, epoch_order, in_length_order, parts, round_rows
 
 rows = some.integers(1, 3).flatmap(
     lambda axes: some.lists(some.lists(some.integers(1, 40), min_size=axes, max_size=axes), max_size=60).map(
@@ -67,10 +67,10 @@ def test_neighbours_are_alike_in_length() -> None:
 
 
 def test_rows_are_multiples_of_eight_where_that_leaves_out_an_eighth_at_most() -> None:
-    assert [even_rows(rows) for rows in (1, 12, 15, 16, 17, 31, 33, 63, 64, 71, 72, 1001)] == [
+    assert [round_rows(rows) for rows in (1, 12, 15, 16, 17, 31, 33, 63, 64, 71, 72, 1001)] == [
         1, 12, 15, 16, 16, 30, 32, 60, 64, 64, 72, 1000,
     ]  # fmt: skip
-    assert all(rows - even_rows(rows) <= rows / 8 for rows in range(1, 300))
+    assert all(rows - round_rows(rows) <= rows / 8 for rows in range(1, 300))
 
 
 def test_what_is_left_over_begins_the_next_batch_if_it_fits() -> None:

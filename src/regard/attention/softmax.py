@@ -17,7 +17,7 @@ from regard.attention.masks import CAUSAL, Mask, decided
 from regard.core.config import Part
 from regard.core.precision import narrow_type
 
-# Up to so many scores a head, three plain products beat the fused kernel on a CPU (its blocks are larger
+# Up to so many scores a head, plain products beat the fused kernel on a CPU (its blocks are larger
 # than the whole problem); above it the fused kernel saves the matrix. Measured by benchmarks/attention.py.
 PLAIN_UP_TO_SCORES = 128 * 128
 NARROW_GAIN = 4  # in narrow numbers the products gain more than the fused kernel: they win up to so many times as many
@@ -96,7 +96,7 @@ def short_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, 
 
 
 class _ShortAttention(torch.autograd.Function):
-    """A = softmax(s QKᵀ + mask), O = AV; its gradient by hand takes two products each way and hardly a pass more:
+    """A = softmax(s QKᵀ + mask), O = AV; its gradient by hand takes four products and hardly a pass more:
 
     dV = Aᵀ dO, dS = A ⊙ (dO Vᵀ − rows' sums of A ⊙ dO Vᵀ), dQ = s dS K, dK = s dSᵀ Q.
     """
@@ -171,12 +171,14 @@ def additive_mask(mask: Mask, bias: Tensor | None, like: Tensor, queries: int, k
 
 @lru_cache(maxsize=64)  # every layer of every step asks for the same few
 def triangle(queries: int, keys: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """What forbids the future; shared by all who ask, so it is never written to."""
     may_look = CAUSAL.dense(queries, keys, device)
     assert may_look is not None
     return forbidding(may_look, dtype)
 
 
 def forbidding(may_look: Tensor, dtype: torch.dtype) -> Tensor:
+    """0 where a query may look, a large negative number where it may not."""
     forbidden = torch.zeros(may_look.shape, dtype=dtype, device=may_look.device)
     return forbidden.masked_fill_(~may_look, -1e9 if dtype != torch.float16 else -6e4)
 

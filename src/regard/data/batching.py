@@ -37,8 +37,8 @@ def in_length_order(lengths_NA: np.ndarray, budget: int) -> list[np.ndarray]:
 def cut(lengths_NA: np.ndarray, order: np.ndarray, budget: int) -> list[np.ndarray]:
     """Cuts an order into batches whose padded size, rows × longest on any axis, stays within the budget.
 
-    Their rows are even numbers (``even_rows``); what is left over begins the next batch. An example that is larger than
-    the budget by itself is a batch of its own.
+    Their rows are round numbers (``round_rows``); what is left over begins the next batch. An example that is larger
+    than the budget by itself is a batch of its own.
     """
     largest = lengths_NA.max(axis=1) if len(lengths_NA) else np.zeros(0, dtype=np.int64)
     batches: list[np.ndarray] = []
@@ -46,7 +46,7 @@ def cut(lengths_NA: np.ndarray, order: np.ndarray, budget: int) -> list[np.ndarr
     for place, index in enumerate(order):
         width = max(width, int(largest[index]))
         if place > start and (place - start + 1) * width > budget:
-            end = start + even_rows(place - start)
+            end = start + round_rows(place - start)
             if (place - end + 1) * width > budget:  # too long to stand beside those that are left over
                 end = place
             batches.append(order[start:end])
@@ -56,7 +56,7 @@ def cut(lengths_NA: np.ndarray, order: np.ndarray, budget: int) -> list[np.ndarr
     return batches
 
 
-def even_rows(rows: int) -> int:
+def round_rows(rows: int) -> int:
     """At most so many, a multiple of 8 (of less where that would leave out more than an eighth).
 
     So products have few different shapes: kernels that are made for a shape can be kept, and used again.

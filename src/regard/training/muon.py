@@ -41,7 +41,7 @@ def orthogonalise(matrices_NAB: Tensor) -> Tensor:
     gram.div_(bound)
     a, b, c = POLYNOMIALS[0]
     factors = factor = add_diagonal(square.mul_(c / bound.square()).add_(gram, alpha=b), a)
-    for a, b, c in POLYNOMIALS[1:]:
+    for a, b, c in POLYNOMIALS[1:]:  # each factor is aI + bG + cG², made in the room of G² or in one pass
         gram = factor @ gram @ factor
         factor = add_diagonal(torch.baddbmm(gram, gram, gram, beta=b, alpha=c), a)
         factors = factor @ factors
@@ -50,6 +50,7 @@ def orthogonalise(matrices_NAB: Tensor) -> Tensor:
 
 
 def add_diagonal(matrices_NAA: Tensor, number: float) -> Tensor:
+    """M ← M + number · I, in place."""
     matrices_NAA.diagonal(dim1=-2, dim2=-1).add_(number)
     return matrices_NAA
 
