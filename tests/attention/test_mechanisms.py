@@ -152,6 +152,7 @@ def test_kinds_give_the_published_kernel_and_refuse_a_negative_temperature() -> 
 KERNELS: dict[str, Kernel] = {"short": short_attention, "fused": fused_attention}
 SIDE = math.isqrt(softmax.PLAIN_UP_TO_SCORES)
 BELOW, ABOVE = (SIDE - 3, SIDE - 1), (SIDE + 1, SIDE + 3)  # around the switch, wherever measurements put it
+LONG = (2 * SIDE + 1, 2 * SIDE + 3)  # under a triangle in blocks, in narrow numbers too
 
 
 def reference(q: Tensor, k: Tensor, v: Tensor, mask: Mask, bias: Tensor | None) -> Tensor:
@@ -174,33 +175,34 @@ def kernel_masks(queries: int, keys: int) -> dict[str, Mask]:
     }
 
 
-def same_with_gradients(kernel: Kernel, queries: int, keys: int, mask: Mask, biased: bool) -> None:
+def same_with_gradients(kernel: Kernel, queries: int, keys: int, mask: Mask, bias: str) -> None:
     found_inputs, expected_inputs = asked(queries, keys), asked(queries, keys)
     torch.manual_seed(3)
     found_bias, expected_bias = None, None
-    if biased:
-        found_bias = torch.randn(HEADS, queries, keys, requires_grad=True)
-        expected_bias = found_bias.detach().clone().requires_grad_()
+    if bias:
+        found_bias = torch.randn(HEADS, queries, keys, requires_grad=bias == "learned")
+        expected_bias = found_bias.detach().clone().requires_grad_(bias == "learned")
     found = kernel(*found_inputs, mask, found_bias)
     expected = reference(*expected_inputs, mask, expected_bias)
     assert torch.allclose(found, expected, atol=1e-5)
     pull = torch.randn_like(expected)
-    wanted = (*found_inputs, *([] if found_bias is None else [found_bias]))
-    theirs = (*expected_inputs, *([] if expected_bias is None else [expected_bias]))
+    wanted, theirs = [*found_inputs], [*expected_inputs]
+    if found_bias is not None and expected_bias is not None and bias == "learned":
+        wanted, theirs = [*wanted, found_bias], [*theirs, expected_bias]
     for one, other in zip(torch.autograd.grad(found, wanted, pull), torch.autograd.grad(expected, theirs, pull)):
         assert torch.allclose(one, other, atol=1e-4)
 
 
-@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("bias", ["", "fixed", "learned"])
 @pytest.mark.parametrize("name", list(kernel_masks(3, 5)))
 @pytest.mark.parametrize("lengths", [(3, 5), (1, 5), BELOW, ABOVE])
 @pytest.mark.parametrize("kernel", list(KERNELS))
-def test_kernels_equal_the_formula(kernel: str, lengths: tuple[int, int], name: str, biased: bool) -> None:
-    same_with_gradients(KERNELS[kernel], *lengths, kernel_masks(*lengths)[name], biased)
+def test_kernels_equal_the_formula(kernel: str, lengths: tuple[int, int], name: str, bias: str) -> None:
+    same_with_gradients(KERNELS[kernel], *lengths, kernel_masks(*lengths)[name], bias)
 
 
 @pytest.mark.parametrize("name", list(kernel_masks(3, 5)))
-@pytest.mark.parametrize("lengths", [(3, 5), BELOW])
+@pytest.mark.parametrize("lengths", [(3, 5), BELOW, LONG])
 @pytest.mark.parametrize("kernel", list(KERNELS))
 def test_kernels_in_narrow_numbers_stay_close_to_the_formula(
     kernel: str, lengths: tuple[int, int], name: str
@@ -230,21 +232,29 @@ def test_kernels_equal_the_formula_where_keys_and_values_are_equally_wide(kernel
         assert torch.allclose(one, other, atol=1e-4)
 
 
-@pytest.mark.parametrize("lengths", [BELOW, ABOVE])
+@pytest.mark.parametrize(
+    ("name", "lengths", "kernel"),
+    [
+        ("padding", BELOW, "short"),
+        ("padding", ABOVE, "fused"),
+        ("causal and padding", ABOVE, "short"),
+        ("causal and padding", (4 * SIDE + 1, 4 * SIDE + 3), "fused"),
+    ],
+)
 def test_the_switch_changes_the_kernel_and_nothing_else(
-    lengths: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    name: str, lengths: tuple[int, int], kernel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     called = []
-    for name, kernel in KERNELS.items():
-        def spy(*inputs: Tensor, name: str = name, kernel: Kernel = kernel) -> Tensor:
-            called.append(name)
-            return kernel(*inputs)
+    for own, run in KERNELS.items():
+        def spy(*inputs: Tensor, own: str = own, run: Kernel = run) -> Tensor:
+            called.append(own)
+            return run(*inputs)
 
-        monkeypatch.setattr(softmax, f"{name}_attention", spy)
+        monkeypatch.setattr(softmax, f"{own}_attention", spy)
     q, k, v = asked(*lengths)
-    mask = kernel_masks(*lengths)["causal and padding"]
+    mask = kernel_masks(*lengths)[name]
     assert torch.allclose(ScaledDot()(q, k, v, mask), reference(q, k, v, mask, None), atol=1e-5)
-    assert called == ["short" if lengths == BELOW else "fused"]
+    assert called == [kernel]
 
 
 UNSEEING = {
