@@ -14,11 +14,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from regard.core.precision import narrow_type
+from regard.core.precision import narrow_type, onednn_is_faster, repeated_products
 
 CHUNK_ELEMENTS = 1 << 24  # logits held at once: 64 MB in float32; smaller chunks make the products slower
-NARROW_CHUNK_ELEMENTS = 1 << 22  # the same where products are narrow, and faster
-BLOCK = 64  # narrow products take positions in multiples of this: their kernels are made for one shape
+BLOCK_CHUNK_ELEMENTS = 5 << 20  # the same for products of oneDNN, which are as fast in small chunks
+BLOCK = 64  # they take positions in multiples of this: their kernels are made for one shape
 
 
 class VocabularyLoss(NamedTuple):
@@ -49,14 +49,15 @@ class _ChunkedLoss(torch.autograd.Function):
         """Logits and their gradients have the type of ``products``; chances and sums stay as wide as the weights."""
         words, wide = weight_WD.shape[0], weight_WD.dtype
         narrow = products != wide
+        in_blocks = narrow or (states_ND.device.type == "cpu" and wide == torch.float32 and onednn_is_faster())
         factor_ND, factor_WD = states_ND.to(products), weight_WD.to(products)
-        if narrow:  # rows of zeros at the end, whose logits are 0 and stay so
+        if in_blocks:  # rows of zeros at the end, whose logits are 0 and stay so
             factor_ND = functional.pad(factor_ND, (0, 0, 0, -len(states_ND) % BLOCK))
         d_states_ND = torch.empty_like(factor_ND) if wants_gradient else None
         d_weight_WD = torch.zeros_like(weight_WD) if wants_gradient else None
         rows = max(1, CHUNK_ELEMENTS // words)
-        if narrow:
-            rows = max(1, NARROW_CHUNK_ELEMENTS // words // BLOCK) * BLOCK
+        if in_blocks:
+            rows = max(1, BLOCK_CHUNK_ELEMENTS // words // BLOCK) * BLOCK
         buffer = factor_ND.new_empty(min(rows, max(len(factor_ND), 1)), words)
         wide_buffer = torch.empty_like(buffer, dtype=wide) if narrow else buffer
         likelihood = states_ND.new_zeros((), dtype=torch.float64)
@@ -64,7 +65,8 @@ class _ChunkedLoss(torch.autograd.Function):
         partition_sum = torch.zeros_like(likelihood)
         for start in range(0, len(states_ND), rows):
             states, targets = factor_ND[start : start + rows], targets_N[start : start + rows]
-            padded = torch.mm(states, factor_WD.t(), out=buffer[: len(states)])
+            with repeated_products():
+                padded = torch.mm(states, factor_WD.t(), out=buffer[: len(states)])
             logits = padded[: len(targets)]
             target_logits = logits.gather(1, targets[:, None])
             largest = logits.amax(1, keepdim=True)
@@ -77,8 +79,9 @@ class _ChunkedLoss(torch.autograd.Function):
             if d_states_ND is not None and d_weight_WD is not None:
                 chances.scatter_add_(1, targets[:, None], chances.new_full((len(targets), 1), smoothing - 1.0))
                 logits.copy_(chances)  # the same tensor where products are wide; from here on the gradient
-                torch.mm(padded, factor_WD, out=d_states_ND[start : start + rows])
-                add_product(d_weight_WD, padded.t(), states)
+                with repeated_products():
+                    torch.mm(padded, factor_WD, out=d_states_ND[start : start + rows])
+                    add_product(d_weight_WD, padded.t(), states)
         # The smoothing's uniform share needs no pass over the logits: their sum is states · Σ_w weight_w.
         weight_sum_D, states_sum_D = weight_WD.sum(0), states_ND.sum(0)
         uniform = (states_sum_D.double() @ weight_sum_D.double()) / words

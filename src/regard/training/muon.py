@@ -15,6 +15,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from regard.core.precision import repeated_products
 from regard.training.optimizers import AdamWConfig, Optimizers
 
 POLYNOMIALS = ((7.7110, -22.1138, 16.2487), (3.2153, -2.4112, 0.5013), (2.2183, -1.5940, 0.4107))
@@ -87,7 +88,8 @@ class Muon(torch.optim.Optimizer):
                 size = 0.2 * max(shape) ** 0.5
                 matrices, directions = zip(*pairs, strict=True)
                 torch._foreach_mul_(matrices, 1 - group["lr"] * group["weight_decay"])
-                steps = orthogonalise(torch.stack(directions)).unbind()
+                with repeated_products():
+                    steps = orthogonalise(torch.stack(directions)).unbind()
                 torch._foreach_add_(matrices, steps, alpha=-group["lr"] * size)
 
     def _direction(self, parameter: nn.Parameter, momentum: float) -> Tensor:
