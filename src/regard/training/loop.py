@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -20,6 +20,7 @@ from torch import nn
 
 from regard.core.config import Config, Part
 from regard.core.errors import TrainingError
+from regard.core.precision import repeated_products
 from regard.core.seams import Observer, Sums, Task
 from regard.data.batching import epoch_order, in_length_order, parts
 from regard.layers.dropout import Dropout
@@ -111,8 +112,9 @@ class Loop:
             self.optimizer.share_out(layer_shares(self.model, self.config.layer_decay))
         self.names = {parameter: name for name, parameter in self.model.named_parameters()}
         self.forward: Any = self.model
+        self.one_shape = getattr(self.task, "one_shape", False)
         if self.config.compile:  # graphs for one shape are faster, and where shapes vary compiled again and again
-            self.forward = torch.compile(self.model, dynamic=None if getattr(self.task, "one_shape", False) else True)
+            self.forward = torch.compile(self.model, dynamic=None if self.one_shape else True)
         for module in self.model.modules():
             if hasattr(module, "recompute"):
                 module.recompute = self.config.recompute  # type: ignore[assignment]
@@ -206,8 +208,9 @@ class Loop:
         total = 0.0
         for part in divided:
             if len(part):
-                sums = self.sums([examples[index] for index in part])
-                (sums.sums["loss"] / weight).backward()
+                with repeated_products() if self.one_shape else nullcontext():
+                    sums = self.sums([examples[index] for index in part])
+                    (sums.sums["loss"] / weight).backward()
                 total += float(sums.sums["loss"].detach()) / weight
         self.ranks.add_gradients(self.model)
         total = self.ranks.add_figures({"loss": total})["loss"]
