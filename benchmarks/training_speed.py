@@ -60,6 +60,7 @@ def one_round(data: Path, steps: int, joey: Path, model: str) -> dict:
     return {
         "regard, same model": run(*ours, *options(SAME[model])),
         "joeynmt": run(*peer),
+        "regard, same model, best precision": run(*ours, *options((*SAME[model], "training.precision=auto"))),
         "regard, recipe": run(*ours, *options(RECIPE[model])),
         "joeynmt, tuned allocator": run(*peer, **TUNED),
         "matrix_product": {key: (before[key] + run(*product)[key]) / 2 for key in ("best_gflops", "median_gflops")},
@@ -77,6 +78,7 @@ def summary(rounds: list[dict]) -> dict:
 
     return {
         "same model, float32, against Joey NMT": ratio("regard, same model", "joeynmt"),
+        "same model, best precision here, against Joey NMT": ratio("regard, same model, best precision", "joeynmt"),
         "the recipe as shipped, against Joey NMT": ratio("regard, recipe", "joeynmt"),
         "same model, against Joey NMT with a tuned allocator": ratio("regard, same model", "joeynmt, tuned allocator"),
         "floating-point work against a matrix product, same model": work("regard, same model"),
@@ -98,7 +100,7 @@ def main() -> None:
         rounds.append(one_round(arguments.data, arguments.steps, joey, arguments.model))
         for name, found in rounds[-1].items():
             speed = found.get("target_tokens_per_second", found.get("median_gflops"))
-            print(f"round {number + 1}  {name:<26} {speed:>10,.0f}", flush=True)
+            print(f"round {number + 1}  {name:<36} {speed:>10,.0f}", flush=True)
     found = summary(rounds)
     for name, value in found.items():
         print(f"{name:<55} {value:>8}")
