@@ -23,7 +23,6 @@ PLAIN_UP_TO_SCORES = 128 * 128
 NARROW_GAIN = 4  # in narrow numbers the products gain more than the fused kernel: they win up to so many times as many
 CAUSAL_GAIN = 16  # and again, where they leave out the keys that nobody in a block of queries may see
 NARROW_FROM_SCORES = 64 * 64  # below, narrow products gain nothing, and each shape would need a kernel of its own
-
 LANES = 16 if torch.backends.cpu.get_cpu_capability() == "AVX512" else 8  # numbers in one of the processor's vectors
 
 
