@@ -14,7 +14,15 @@ from regard.core.symbols import Sizes
 from regard.layers.feed_forward import GatedFeedForward
 from regard.models.transformer import TransformerConfig
 from regard.training import OPTIMIZERS
-from regard.training.muon import POLYNOMIALS, Muon, MuonConfig, orthogonalise, stacked_in
+from regard.training.muon import (
+    POLYNOMIALS,
+    Muon,
+    MuonConfig,
+    orthogonalise,
+    stacked_in,
+    through_gram,
+    through_iterates,
+)
 from regard.training.optimizers import AdamConfig, AdamWConfig, Optimizers
 
 
@@ -111,6 +119,26 @@ def test_orthogonalising_moves_singular_values_and_leaves_the_directions(shape: 
     assert torch.allclose(orthogonalise(matrix_AB[None])[0].double(), expected, atol=1e-4)
     for size in (100, 1e-5):
         assert torch.allclose(orthogonalise(size * matrix_AB[None])[0].double(), expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(13, 11), (13, 13), (7, 11)])
+def test_both_ways_to_orthogonalise_agree(shape: tuple[int, int]) -> None:
+    torch.manual_seed(7)
+    matrices_NAB = torch.randn(3, *shape) / 10
+    assert torch.allclose(through_gram(matrices_NAB), through_iterates(matrices_NAB), atol=1e-4)
+
+
+@pytest.mark.parametrize("shape", [(2, 32, 32), (2, 32, 80)])
+def test_narrow_products_orthogonalise_nearly_as_well(shape: tuple[int, int, int]) -> None:
+    torch.manual_seed(8)
+    left, _, right = torch.linalg.svd(torch.randn(shape), full_matrices=False)
+    matrices_NAB = left * torch.logspace(0, -1.5, 32) @ right  # singular values from 1 to 0.03
+    with torch.autocast("cpu", torch.bfloat16):
+        found_NAB = orthogonalise(matrices_NAB)
+    assert found_NAB.dtype == torch.float32
+    assert bool(((torch.linalg.svdvals(found_NAB) - 1).abs() < 0.25).all())  # 0.1 in wide numbers
+    wide_NAB = orthogonalise(matrices_NAB)
+    assert bool((torch.linalg.matrix_norm(found_NAB - wide_NAB) < 0.05 * torch.linalg.matrix_norm(wide_NAB)).all())
 
 
 def test_singular_values_of_all_sizes_become_one() -> None:

@@ -73,7 +73,8 @@ class _ChunkedLoss(torch.autograd.Function):
             correct += (target_logits == largest).sum()
             likelihood += target_logits.sum(dtype=torch.float64)
             # One fused pass, in place; the largest of a row becomes 1 / Σ exp(logit − largest), hence log Σ exp.
-            chances = torch.softmax(logits, dim=1, dtype=wide, out=wide_buffer[: len(targets)])
+            chances = wide_buffer[: len(targets)].copy_(logits) if narrow else logits
+            torch.softmax(chances, dim=1, out=chances)
             log_partition = largest - chances.amax(1, keepdim=True).log()
             partition_sum += log_partition.sum(dtype=torch.float64)
             if d_states_ND is not None and d_weight_WD is not None:

@@ -186,7 +186,8 @@ class Loop:
             torch._foreach_mul_(self.present_gradients(), config.clip / norm)
         factor = config.schedule.factor(progress.step, config.steps)  # type: ignore[attr-defined]
         self.optimizer.scale(factor)
-        self.optimizer.step()
+        with self.products():
+            self.optimizer.step()
         seconds = time.perf_counter() - began
         progress.seconds += seconds
         progress.tokens += tokens
@@ -221,8 +222,12 @@ class Loop:
 
     def sums(self, examples: Sequence[Any]) -> Sums:
         batch = self.task.collate(examples, self.device)
-        with torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.precision == "bfloat16"):
+        with self.products():
             return self.task.sums(self.forward, batch)
+
+    def products(self) -> torch.autocast:
+        """Inside, products have the training's precision."""
+        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.precision == "bfloat16")
 
     def refuse_nonsense(self, loss: float, norm: float) -> None:
         """A loss or gradient that is not a number never reaches the weights."""

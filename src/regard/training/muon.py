@@ -1,7 +1,7 @@
 """Muon: momentum whose direction is orthogonalised, for weight matrices; AdamW for everything else.
 
 torch has a Muon of its own; it orthogonalises one matrix at a time in bfloat16, which many CPUs emulate. Here
-matrices of one shape are orthogonalised together in the precision of the weights.
+matrices of one shape are orthogonalised together, in narrow numbers only where training multiplies in them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.core.precision import repeated_products
+from regard.core.precision import narrow_type, repeated_products
 from regard.training.optimizers import AdamWConfig, Optimizers
 
 POLYNOMIALS = ((7.7110, -22.1138, 16.2487), (3.2153, -2.4112, 0.5013), (2.2183, -1.5940, 0.4107))
@@ -29,14 +29,44 @@ one before it leaves the values was shown by Amsel et al. (2025), and so these w
 def orthogonalise(matrices_NAB: Tensor) -> Tensor:
     """The nearest (semi-)orthogonal matrices, nearly: X ← (aI + bXXᵀ + c(XXᵀ)²) X, a few times.
 
-    The factors are gathered from G = XXᵀ alone, which is small where a matrix is wide, and X is multiplied once. G² is
-    there already when the first one is made, and ‖G²‖^¼ = (Σ σ⁸)^⅛ is a much closer bound of the largest singular
-    value than ‖X‖ = (Σ σ²)^½, by which X would have to be divided without it.
+    ‖(XXᵀ)²‖^¼ = (Σ σ⁸)^⅛ is a much closer bound of the largest singular value than ‖X‖ = (Σ σ²)^½, by which X would
+    have to be divided without it, and that product is there already when the first polynomial is made.
     """
     tall = matrices_NAB.shape[-2] > matrices_NAB.shape[-1]
     x = matrices_NAB.mT if tall else matrices_NAB
     x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)  # so that small gradients have an eighth power
-    gram = x @ x.mT
+    narrow = narrow_type(x.device.type)
+    with torch.autocast(x.device.type, enabled=False):
+        if x.shape[-1] >= 2 * x.shape[-2]:
+            x = through_gram(x)
+        else:
+            x = through_iterates(x.to(narrow or x.dtype)).to(x.dtype)
+    return x.mT if tall else x
+
+
+def through_iterates(x_NAB: Tensor) -> Tensor:
+    """X itself is multiplied by each polynomial: three products a time.
+
+    Narrow ones serve: from σ = 0.03 on the values become 1 ± 0.25, and the whole is some 3 % off.
+    """
+    gram = x_NAB @ x_NAB.mT
+    square = gram @ gram
+    bound = square.norm(dim=(-2, -1), keepdim=True).sqrt() + 1e-7  # of σ²
+    x_NAB = x_NAB / bound.sqrt()
+    a, b, c = POLYNOMIALS[0]
+    x_NAB = torch.baddbmm(x_NAB, square.mul_(c / bound.square()).add_(gram.div_(bound), alpha=b), x_NAB, beta=a)
+    for a, b, c in POLYNOMIALS[1:]:
+        gram = x_NAB @ x_NAB.mT
+        x_NAB = torch.baddbmm(x_NAB, torch.baddbmm(gram, gram, gram, beta=b, alpha=c), x_NAB, beta=a)
+    return x_NAB
+
+
+def through_gram(x_NAB: Tensor) -> Tensor:
+    """The factors are gathered from G = XXᵀ alone, which is small where a matrix is wide, and X is multiplied once.
+
+    G has squares of singular values, which narrow numbers could not tell apart.
+    """
+    gram = x_NAB @ x_NAB.mT
     square = gram @ gram
     bound = square.norm(dim=(-2, -1), keepdim=True).sqrt() + 1e-7  # of σ²
     gram.div_(bound)
@@ -46,8 +76,7 @@ def orthogonalise(matrices_NAB: Tensor) -> Tensor:
         gram = factor @ gram @ factor
         factor = add_diagonal(torch.baddbmm(gram, gram, gram, beta=b, alpha=c), a)
         factors = factor @ factors
-    x = factors.div_(bound.sqrt()) @ x
-    return x.mT if tall else x
+    return factors.div_(bound.sqrt()) @ x_NAB
 
 
 def add_diagonal(matrices_NAA: Tensor, number: float) -> Tensor:
