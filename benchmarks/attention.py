@@ -8,8 +8,8 @@ import time
 import torch
 
 from common import machine_facts, write_result
+from regard.attention.kernels import fused_attention, short_attention
 from regard.attention.masks import CAUSAL, EVERYTHING, Mask
-from regard.attention.softmax import fused_attention, short_attention
 from regard.training.machine import keep_memory
 
 HEADS, WIDTH, TOKENS = 4, 32, 4096

@@ -16,7 +16,7 @@ import pytest
 
 from regard.cli.main import main
 from regard.core.config import parse
-from regard.runs.recipe import Recipe
+from regard.runs.recipe import Recipe, recipes
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -93,3 +93,8 @@ def test_the_readme_has_what_these_tests_look_for() -> None:
     assert kinds.count("python") >= 2
     assert kinds.count("toml") >= 1
     assert {"demo", "test"} <= targets()
+
+
+def test_the_readme_names_every_shipped_recipe() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert not [name for name in recipes() if f"`{name}`" not in readme]

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import MECHANISMS, formulas, softmax
+from regard.attention.kernels import fused_attention, short_attention
 from regard.attention.masks import CAUSAL, EVERYTHING, Mask
-from regard.attention.softmax import ScaledDot, Softmax, SoftmaxConfig, fused_attention, short_attention
+from regard.attention.softmax import ScaledDot, Softmax, SoftmaxConfig
 from regard.core.config import parse
 from regard.core.errors import RecipeError
 from regard.core.seams import Mechanism

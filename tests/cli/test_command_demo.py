@@ -8,7 +8,7 @@ import pytest
 from command import regard, settings
 
 from regard.cli.demo import SENTENCES
-from regard.training.loop import Interrupted
+from regard.training.stopping import Interrupted
 
 QUICK = settings("training.steps=30")
 

@@ -10,7 +10,7 @@ import pytest
 from command import regard, settings
 
 from regard.core.errors import RunError
-from regard.training.loop import Interrupted
+from regard.training.stopping import Interrupted
 
 Trained = tuple[Path, dict[str, Any]]
 

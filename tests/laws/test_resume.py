@@ -61,6 +61,13 @@ TRANSFORMER = Family(
     ),
     {"encoder_layers": 1, "decoder_layers": 1, "width": 16, "heads": 2, "dropout": 0.2, "feed_forward": {"width": 32}},
 )  # fmt: skip
+NARROW = Family(  # products in bfloat16, and dropout that still grows when the run dies
+    (
+        "training.precision=bfloat16", "training.dropout_warmup=20", "training.optimizer.kind=muon",
+        "training.checkpoint_every=4", "model.position.kind=rotary", "model.norm=pre",
+    ),
+    {**TRANSFORMER.model, "dropout": 0.4},
+)  # fmt: skip
 GRU = Family(
     ("training.checkpoint_every=1", "training.optimizer.kind=adamw", "training.final=best"),
     {"kind": "tests.laws.families:GruConfig", "dropout": 0.2},
@@ -160,6 +167,7 @@ def figures(run: Path) -> list[dict[str, Any]]:
 # the checkpoint's rename, its folder, then what is pruned.
 KILLS: dict[str, tuple[Family, list[tuple[int, int | None]]]] = {
     "transformer": (TRANSFORMER, [(4, None), (9, 1), (14, 5)]),
+    "narrow": (NARROW, [(6, None), (13, 2)]),
     "gru": (GRU, [(3, 7), (12, None)]),
     "decoder-only": (DECODER_ONLY, [(7, 4), (15, None)]),
     "streams": (STREAMS, [(6, None), (14, 3)]),

@@ -22,7 +22,8 @@ import regard
 from regard.core.errors import DataError, RunError, TrainingError
 from regard.runs.recipe import Recipe
 from regard.training import checkpoints, machine
-from regard.training.loop import Interrupted, Loop, step_seed, stop_signals
+from regard.training.loop import Loop, step_seed
+from regard.training.stopping import Interrupted, stop_signals
 from tests.training.tiny import LANGUAGE_MODEL, TREE, Remembering, make_loop
 
 ROOT = Path(__file__).parents[2]

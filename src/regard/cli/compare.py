@@ -46,7 +46,7 @@ def compare(
     from regard.inspection.comparison import report_of, write_report
     from regard.runs.budget import Budget
     from regard.runs.comparison import Comparison, score_entry, train_entry
-    from regard.training.loop import Interrupted
+    from regard.training.stopping import Interrupted
 
     given = Budget.parse(budget) if budget else Budget()
     comparison = Comparison.of(recipes, out, given, numbers(seeds, "--seeds"), settings)

@@ -46,7 +46,7 @@ def demo(
     from regard.runs.evaluate import evaluate
     from regard.runs.load import load
     from regard.runs.train import train
-    from regard.training.loop import Interrupted
+    from regard.training.stopping import Interrupted
 
     run_folder = out / "run"
     make_way(run_folder)

@@ -67,7 +67,7 @@ def train_here(
     from regard.runs.recipe import Recipe
     from regard.runs.starting import begun
     from regard.runs.train import train as run_training
-    from regard.training.loop import Interrupted
+    from regard.training.stopping import Interrupted
 
     if start is not None:
         settings = [*settings, f"start.run={json.dumps(str(start))}"]

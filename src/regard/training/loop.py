@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import FrameType
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -27,6 +24,7 @@ from regard.layers.dropout import Dropout
 from regard.training import OPTIMIZERS, SCHEDULES, checkpoints
 from regard.training.layer_decay import layer_shares
 from regard.training.machine import Ranks, choose_precision
+from regard.training.stopping import Interrupted, stop_signals
 
 CARRIED = "task//"  # before the names of tensors that a task carries from step to step
 EXPLODED = 10.0  # a loss this many times the first one is not coming back
@@ -76,14 +74,6 @@ class Progress:
 
     def as_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
-
-
-class Interrupted(Exception):
-    """The user stopped training; everything so far is in a checkpoint."""
-
-    def __init__(self, step: int) -> None:
-        super().__init__(f"stopped after step {step}")
-        self.step = step
 
 
 @dataclass
@@ -366,24 +356,3 @@ class Loop:
 def step_seed(seed: int, step: int, rank: int) -> int:
     """Randomness is a function of (seed, step, rank), so that resuming needs no generator state."""
     return int(np.random.SeedSequence((seed, step, rank)).generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
-@contextmanager
-def stop_signals() -> Iterator[threading.Event]:
-    """Ctrl-C and a polite kill are answered at the end of the step; a second Ctrl-C is obeyed at once."""
-    event = threading.Event()
-
-    def ask(number: int, frame: FrameType | None) -> None:
-        if event.is_set() and number == signal.SIGINT:
-            raise KeyboardInterrupt
-        event.set()
-
-    if threading.current_thread() is not threading.main_thread():
-        yield event
-        return
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield event
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
