@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from command import apart, regard
 
-from regard.decoding.options import Greedy
+from regard.cli.strategy import choose
+from regard.decoding.options import Beam, Greedy, Sampling
 from regard.runs.load import Answer
 
 TEXTS = ("the cat sleeps", "the old woman sees a bird", "the dogs went to the market")
@@ -146,13 +147,18 @@ def test_sampling_is_a_function_of_the_seed(run: Path) -> None:
         (("--n-best", "2"), "this run's own decoding is greedy, which knows one answer only; use --beam 2"),
         (("--file", "in.txt"), "give texts on the command line or --file, not both"),
         (("--reference", "in.txt", "--beam", "2"), "--reference scores given answers and decodes nothing"),
+        (("--reference", "in.txt", "--seed", "0", "--max-tokens", "3"), "the way of decoding: --seed, --max-tokens"),
+        (("--greedy", "--seed", "3"), "--seed belongs to sampling, and --greedy leaves nothing to chance"),
+        (("--seed", "3"), "and this run's own decoding (greedy) leaves nothing to chance; add --temperature T"),
     ],
 )
 def test_what_does_not_go_together(run: Path, options: tuple[str, ...], message: str) -> None:
     assert message in regard("predict", run, *TEXTS, *options).error
 
 
-@pytest.mark.parametrize("options", [("--beam", "-1"), ("--top-p", "1.5"), ("--seed", "x"), ("--bean", "3")])
+@pytest.mark.parametrize(
+    "options", [("--beam", "-1"), ("--top-p", "1.5"), ("--seed", "x"), ("--seed", "-1"), ("--bean", "3")]
+)
 def test_a_value_out_of_range_is_a_matter_of_usage(run: Path, options: tuple[str, ...]) -> None:
     found = regard("predict", run, "a", *options)
     assert (found.code, found.out) == (2, "")
@@ -211,3 +217,22 @@ def test_an_error_as_a_process_exits_with_one_and_debug_shows_the_traceback(tmp_
     assert done.returncode == 1
     assert "Traceback" in done.stderr.decode()
     assert "RunError: there is no run folder" in done.stderr.decode()
+
+
+def test_space_around_a_text_is_nothing_as_in_training(run: Path) -> None:
+    texts = ("the cat sleeps", " the cat sleeps", "the cat sleeps \t")
+    found = regard("predict", run, *texts, "--scores", "--json").json
+    assert len(set(found["outputs"])) == 1
+    assert found["scores"] == pytest.approx([found["scores"][0]] * 3)
+
+
+def test_options_change_what_they_name_and_keep_the_rest_of_the_recipes_decoding() -> None:
+    tuned = Beam(size=5, length_penalty=0.4, stop="likely", max_length=31)
+    assert choose(tuned, beam=3) == tuned.model_copy(update={"size": 3})
+    assert choose(tuned, greedy=True) == Greedy(max_length=31)
+    assert choose(tuned, temperature=0.7, seed=4) == Sampling(temperature=0.7, seed=4, max_length=31)
+    drawn = Sampling(temperature=0.7, top_k=40, seed=9, max_length=31)
+    assert choose(drawn, top_p=0.8) == drawn.model_copy(update={"top_p": 0.8})
+    assert choose(drawn, n_best=3, seed=2) == drawn.model_copy(update={"n_best": 3, "seed": 2})
+    assert choose(drawn, beam=2) == Beam(size=2, max_length=31)
+    assert choose(drawn, beam=2, max_tokens=7).max_length == 7

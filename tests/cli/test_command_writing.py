@@ -88,6 +88,8 @@ def test_scores_and_samples_are_shown(writer: Path) -> None:
         (("--prompt", "a", "b"), "give --prompt, or texts, or --file"),
         (("--interactive", "--json"), "--interactive asks for its prompts itself"),
         (("a", "--stop", "b"), "belong to --prompt and --interactive"),
+        (("--prompt", "a", "--reference", "in.txt"), "--reference belong to texts, not to --prompt and --interactive"),
+        (("--interactive", "--scores", "--alignment"), "--scores, --alignment belong to texts"),
         (("--prompt", "a", "--greedy", "--min-p", 0.1), "do not go together"),
     ],
 )
@@ -97,3 +99,17 @@ def test_what_does_not_go_together(writer: Path, options: tuple[object, ...], me
 
 def test_a_translator_does_not_write_on(run: Path) -> None:
     assert "does not write on from a prompt" in regard("predict", run, "--prompt", "the cat").error
+
+
+def test_a_prompt_is_an_input_too(writer: Path) -> None:
+    found = regard("predict", writer, "--prompt", "the cat s", "--greedy", "--max-tokens", 4, "--json").json
+    assert (found["inputs"], found["outputs"]) == (["the cat s"], ["at o"])
+
+
+def test_a_writer_has_no_references(writer: Path, tmp_path: Path) -> None:
+    file = tmp_path / "some.txt"
+    file.write_text("the cat\n", encoding="utf-8")
+    scored = regard("evaluate", writer, "--source", file, "--reference", file).error
+    assert "(language-model) answers no sources with references; leave out --source and --reference" in scored
+    given = regard("predict", writer, "--file", file, "--reference", file).error
+    assert "(language-model) answers no sources, so no given answers can be scored" in given

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 
 import pytest
 import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF
 
 from regard.core.errors import DataError, OptionError
-from regard.tasks.metrics.bleu import bleu, chrf, paired_significance
+from regard.tasks.metrics.bleu import bleu, chrf, paired_significance, refuse_tokenizer
 
 COLOURS = ("red", "blue", "green")
 REFERENCES = [f"the {colour} dog number {i} runs over a hill ." for i in range(7) for colour in COLOURS]
@@ -143,3 +144,9 @@ def test_chrf_of_answers_that_share_nothing_with_some_references() -> None:
     """Some resamples score exactly 0: sacreBLEU alone fails on such data."""
     found = chrf(["xyz", "le chat", "qqq"], ["un chien", "le chat", "la souris"])
     assert found.low is not None and 0 < found.score < 100  # noqa: PT018
+
+
+@pytest.mark.skipif(bool(find_spec("MeCab")), reason="sacreBLEU's extra for Japanese is installed")
+def test_a_tokenizer_that_needs_more_packages_says_which() -> None:
+    with pytest.raises(OptionError, match=r"'ja-mecab' needs more than is installed: pip install 'sacrebleu\[ja\]'"):
+        refuse_tokenizer("ja-mecab")

@@ -59,7 +59,8 @@ def evaluate(
         scores = score(loaded, source=source or "", reference=reference or "", options=options, progress=progress)
     if against is not None:
         other = through(load(against), engine, engine_dtype)
-        scores["against"] = significance(loaded, other, source or "", reference or "", options)
+        given = options if beam or greedy else None  # else each decodes as its own recipe says
+        scores["against"] = significance(loaded, other, source or "", reference or "", given)
     if as_json:
         write_json(scores)
     else:

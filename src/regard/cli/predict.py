@@ -10,7 +10,7 @@ import typer
 
 from regard.cli.console import JSON_OPTION, counting, read_lines, write_json
 from regard.cli.engine import ENGINE, ENGINE_DTYPE, through
-from regard.cli.strategy import BEAM, GREEDY, choose
+from regard.cli.strategy import BEAM, GREEDY, choose, said
 from regard.cli.telling import chooses, refuse_decoding, tell_choices
 from regard.cli.writing import Manner, Shots, talk, write_on
 from regard.core.errors import DataError, OptionError
@@ -57,7 +57,7 @@ def predict(
         1.0, "--repetition-penalty", metavar="X", min=0.0, help="Above 1: what was said becomes less probable.",
         show_default=False,
     ),
-    seed: int = typer.Option(None, "--seed", metavar="N", help="Of sampling: same seed, same answers."),
+    seed: int = typer.Option(None, "--seed", metavar="N", min=0, help="Of sampling: same seed, same answers."),
     n_best: int = typer.Option(
         1, "--n-best", metavar="N", min=1, help="Answers a text, each behind the text's number and its rank."
     ),
@@ -93,16 +93,26 @@ def predict(
     """Answer texts with a trained run: one line in, one line out; or let a language model write on."""
     if texts and file is not None:
         raise OptionError("give texts on the command line or --file, not both")
-    if reference is not None and (beam or greedy or temperature is not None or top_k or top_p < 1 or n_best > 1):
-        raise OptionError("--reference scores given answers and decodes nothing; leave out the way of decoding")
+    chosen = {"beam": beam, "greedy": greedy, "temperature": temperature, "top_k": top_k, "top_p": top_p,
+              "min_p": min_p, "repetition_penalty": repetition_penalty, "seed": seed, "max_tokens": max_tokens,
+              "n_best": n_best}  # fmt: skip
+    of_texts = {"scores": scores, "alignment": alignment, "reference": reference, "context": context}
+    if (prompt is not None or interactive) and said(of_texts):
+        named = ", ".join(said(of_texts))
+        raise OptionError(f"{named} belong to texts, not to --prompt and --interactive; leave them out")
+    if reference is not None and said(chosen):
+        raise OptionError(
+            f"--reference scores given answers and decodes nothing; leave out the way of decoding: "
+            f"{', '.join(said(chosen))}"
+        )
     if reference is not None and engine != "torch":
         raise OptionError("--reference is scored by the model itself; leave out --engine")
     from regard.runs.load import load
 
     loaded = through(load(run), engine, engine_dtype)
-    chosen = {"beam": beam, "greedy": greedy, "temperature": temperature, "top_k": top_k, "top_p": top_p,
-              "min_p": min_p, "repetition_penalty": repetition_penalty, "seed": seed, "n_best": n_best,
-              "max_tokens": max_tokens}  # fmt: skip
+    if chooses(loaded):
+        written = {"scores": scores, "reference": reference, "alignment": alignment}
+        refuse_decoding(loaded.task, said({**chosen, "n_best": 1, **written}))
     options = None if reference is not None else choose(loaded.recipe.decoding, **chosen)
     manner = Manner(tuple(stop), echo, keep_end, Shots.read(shots) if shots is not None else Shots())
     if interactive:
@@ -121,8 +131,6 @@ def predict(
     if context is not None:
         inputs = in_context(loaded, inputs, context)
     if chooses(loaded):
-        refuse_decoding(loaded.task, beam=beam, greedy=greedy, temperature=temperature, top_k=top_k,
-                        reference=reference, alignment=alignment, max_tokens=max_tokens)  # fmt: skip
         with counting("reading") as progress:
             tell_choices(loaded, inputs, n_best, progress, as_json=as_json)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from regard.core.errors import OptionError
@@ -12,6 +13,14 @@ if TYPE_CHECKING:
 
 BEAM = "Beam size; without a way of decoding, the recipe's own is used."
 GREEDY = "The best token at every step."
+UNSAID: dict[str, Any] = {"top_p": 1.0, "repetition_penalty": 1.0, "n_best": 1, "temperature": None, "seed": None}
+"""What an option holds when nobody gave it, where that is not 0, nothing or no."""
+
+
+def said(options: Mapping[str, Any]) -> list[str]:
+    """The options that were given, as they are typed."""
+    given = (name for name, value in options.items() if value is not None and value != UNSAID.get(name, 0))
+    return [f"--{name.replace('_', '-')}" for name in given]
 
 
 def choose(
@@ -47,32 +56,36 @@ def _named(
     named = [name for name, wanted in ways.items() if wanted]
     if len(named) > 1:
         raise OptionError(f"{' and '.join(named)} do not go together; choose one way of decoding")
+    own_way = not named and hasattr(default, "seed")
+    if seed is not None and not sampling and not own_way:
+        way = named[0] if named else f"this run's own decoding ({default.kind})"
+        raise OptionError(f"--seed belongs to sampling, and {way} leaves nothing to chance; add --temperature T")
     answers = {"n_best": n_best} if n_best else {}
     where = "decoding options"
     if greedy:
         if n_best > 1:
             raise OptionError("--greedy knows one answer only; use --beam N or --temperature T with --n-best")
-        return parse(Greedy, {}, where)
+        return parse(Greedy, _kept(default, "greedy"), where)
     if sampling:
-        usual = default.temperature if hasattr(default, "temperature") else 1.0
-        chosen = {"temperature": temperature or usual, "top_k": top_k, "top_p": top_p, "min_p": min_p,
-                  "repetition_penalty": repetition_penalty, "seed": 1 if seed is None else seed}  # fmt: skip
-        return parse(Sampling, {**chosen, **answers}, where)
+        options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p,
+                   "repetition_penalty": repetition_penalty, "seed": seed}  # fmt: skip
+        given = {name: value for name, value in options.items() if said({name: value})}
+        return parse(Sampling, {**_kept(default, "sampling"), **given, **answers}, where)
     if beam:
-        return parse(Beam, {"size": max(beam, n_best), **_penalty(default), **answers}, where)
+        return parse(Beam, {**_kept(default, "beam"), "size": max(beam, n_best), **answers}, where)
     if n_best > 1 and not hasattr(default, "n_best"):
         raise OptionError(
             f"this run's own decoding is {default.kind}, which knows one answer only; "
             f"use --beam {n_best} or --temperature 1 with --n-best"
         )
+    drawn = {} if seed is None else {"seed": seed}
     if n_best > 1:
         size = {"size": max(default.size, n_best)} if hasattr(default, "size") else {}
-        return parse(type(default), {**default.model_dump(), **size, **answers}, where)
-    if seed is not None and hasattr(default, "seed"):
-        return default.model_copy(update={"seed": seed})
-    return default
+        return parse(type(default), {**default.model_dump(), **size, **answers, **drawn}, where)
+    return default.model_copy(update=drawn)
 
 
-def _penalty(default: Any) -> dict[str, Any]:
-    """The recipe's length penalty was tuned with its model; another beam size keeps it."""
-    return {"length_penalty": default.length_penalty} if hasattr(default, "length_penalty") else {}
+def _kept(default: Any, kind: str) -> dict[str, Any]:
+    """What the recipe says and the options do not: all of its own way of decoding, of another the limit alone."""
+    held = default.model_dump()
+    return held if default.kind == kind else {"max_length": held["max_length"]}

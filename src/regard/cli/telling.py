@@ -118,9 +118,8 @@ def tell(marked: str) -> None:
         sys.stdout.write(f"{Text.from_markup(marked).plain}\n")
 
 
-def refuse_decoding(task: Any, **given: Any) -> None:
+def refuse_decoding(task: Any, named: Sequence[str]) -> None:
     """Whoever chooses among labels or places searches for no words."""
-    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value]
     if named:
         raise OptionError(
             f"{', '.join(named)} belong to runs that write answers; this one ({task.config.kind}) chooses among what "

@@ -67,7 +67,8 @@ def write_on(run: Run, prompt: str, options: Any, manner: Manner, *, as_json: bo
     answers = _continued(run, prompt, options, manner)
     texts = [(prompt if manner.echo else "") + answer.text for answer in answers]
     if as_json:
-        write_json({"prompt": prompt, "outputs": texts, "scores": [answer.log_probability for answer in answers]})
+        scores = [answer.log_probability for answer in answers]
+        write_json({"inputs": [prompt], "prompt": prompt, "outputs": texts, "scores": scores})
         return
     for text in texts:
         _show(text + "\n")

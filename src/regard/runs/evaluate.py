@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from regard.core.seams import Progress
 from regard.data.ledger import Ledger
 from regard.data.readers import read_parallel
 from regard.decoding.options import Strategy
+from regard.runs.kept import held_out
 from regard.runs.load import Run
 from regard.runs.train import build_task, load_corpus
 
@@ -37,15 +39,18 @@ def evaluate(
         )
     named = {} if run.other is None else {"engine": run.other.name}
     if source or reference:
+        if not hasattr(run.task, "score_pairs"):
+            raise OptionError(
+                f"{run.folder.path} ({run.recipe.task.kind}) answers no sources with references; leave out "
+                "--source and --reference, and its own test split is scored"
+            )
         ledger = Ledger()
         pairs = read_parallel(Path(source), Path(reference), "given", ledger)
         given = run.task.score_pairs(run.model, pairs, strategy, run.device, progress, **run.answering)
         return {**given, **named, "skipped": [asdict(one) for one in ledger.exceptions]}
-    corpus = load_corpus(run.recipe).without_training()
+    corpus = held_out(run.folder, load_corpus(run.recipe))
     task = build_task(run.recipe, corpus, run.vocabularies)
-    splits = [split for split in corpus.splits if split != "validation"] or list(corpus.splits)
-    if not splits:
-        raise DataError("the recipe keeps no sentences for scores; name some with --source and --reference")
+    splits = scored_splits(corpus.splits)
     scores: dict[str, Any] = {"split": splits[0], "splits": splits, **named}
     for split in splits:
         found = task.score(run.model, split, strategy, run.device, progress, **run.answering)
@@ -56,3 +61,12 @@ def evaluate(
     before = read_json(run.folder.scores) if run.folder.scores.exists() else {}
     write_json(run.folder.scores, {**before, **scores})
     return scores
+
+
+def scored_splits(splits: Iterable[str]) -> list[str]:
+    """Those whose scores count, the first before all: what was looked at in training only where nothing else is."""
+    names = list(splits)
+    chosen = [split for split in names if split != "validation"] or names
+    if not chosen:
+        raise DataError("the recipe keeps no sentences for scores; name some with --source and --reference")
+    return chosen

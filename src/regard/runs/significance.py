@@ -10,6 +10,8 @@ from regard.core.errors import OptionError
 from regard.data.ledger import Ledger
 from regard.data.readers import read_parallel
 from regard.decoding.options import Strategy
+from regard.runs.evaluate import scored_splits
+from regard.runs.kept import held_out
 from regard.runs.load import Run
 from regard.runs.train import load_corpus
 from regard.tasks.metrics.bleu import paired_significance
@@ -20,14 +22,15 @@ def significance(
 ) -> dict[str, Any]:
     """Paired bootstrap resampling between two runs, each with its own (or the given) decoding.
 
-    It is of BLEU, unless the first run's task has its own way to ``compare`` answers.
+    It is of BLEU, unless the first run's task has its own way to ``compare`` answers. The difference is the first
+    run's score less the other's.
     """
     refuse_incomparable(run, other)
     if source:
         pairs = read_parallel(Path(source), Path(reference), "given", Ledger())
     else:
-        splits = load_corpus(run.recipe).splits
-        pairs = list(splits.get("test") or splits.get("validation") or ())
+        splits = held_out(run.folder, load_corpus(run.recipe)).splits
+        pairs = list(splits[scored_splits(splits)[0]])
     sources = [pair.source for pair in pairs]
     answers = other.predict(sources, options), run.predict(sources, options)
     if hasattr(run.task, "compare"):
@@ -35,7 +38,8 @@ def significance(
     else:
         tokenize = run.recipe.task.bleu_tokenize  # type: ignore[attr-defined]
         found = paired_significance(*answers, [pair.target for pair in pairs], tokenize=tokenize)
-    return {**asdict(found), "run": str(other.folder.path), "sentence": found.sentence}
+    names = str(other.folder.path), str(run.folder.path)
+    return {**asdict(found), "run": names[0], "sentence": found.told(*names)}
 
 
 def refuse_incomparable(run: Run, other: Run) -> None:

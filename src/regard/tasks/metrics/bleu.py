@@ -52,13 +52,18 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
+        told = self.told("system A", "system B")
+        return told[0].upper() + told[1:]
+
+    def told(self, a: str, b: str) -> str:
+        """The outcome in words, under these names."""
         if self.difference == 0:
             return f"Both systems score {self.score_a:.2f} {self.metric}: there is no difference to test."
-        better, worse = ("B", "A") if self.difference > 0 else ("A", "B")
+        better, worse = (b, a) if self.difference > 0 else (a, b)
         top, bottom = max(self.score_a, self.score_b), min(self.score_a, self.score_b)
         verdict = "is significant" if self.significant else "may well be chance"
         return (
-            f"System {better} scores {abs(self.difference):.2f} {self.metric} more than system {worse} "
+            f"{better} scores {abs(self.difference):.2f} {self.metric} more than {worse} "
             f"({top:.2f} against {bottom:.2f}); the difference {verdict} "
             f"(p = {self.p_value:.3f}, paired bootstrap, level {SIGNIFICANT})."
         )
@@ -150,7 +155,18 @@ def _bleu_metric(tokenize: str, lowercase: bool) -> BLEU:
             f"unknown BLEU tokenizer {tokenize!r}{nearest(tokenize, BLEU.TOKENIZERS)}; known: {known}"
         )
     # Without force, sacreBLEU warns of text that looks tokenised, which is what "none" is for.
-    return BLEU(tokenize=tokenize, lowercase=lowercase, force=tokenize == "none")
+    try:
+        return BLEU(tokenize=tokenize, lowercase=lowercase, force=tokenize == "none")
+    except (RuntimeError, ImportError) as error:  # its word for packages that it would like to have
+        language = tokenize.partition("-")[0]
+        raise OptionError(
+            f"the BLEU tokenizer {tokenize!r} needs more than is installed: pip install 'sacrebleu[{language}]'"
+        ) from error
+
+
+def refuse_tokenizer(tokenize: str) -> None:
+    """Before anything long is begun that would end in a score."""
+    _bleu_metric(tokenize, lowercase=False)
 
 
 def _score(
