@@ -77,6 +77,13 @@ def test_sampling_together_is_sampling_alone() -> None:
     assert texts(writer(), [*prompts[:2], "abcdefghij"], options)[:2] == together[:2]
 
 
+@pytest.mark.parametrize("options", [Greedy(max_length=9), Sampling(max_length=9, temperature=20.0, seed=3)])
+def test_a_long_prompt_beside_it_does_not_shorten_what_another_can_hold(options: Strategy) -> None:
+    """Past its context a model reads the newer half again and draws anew; each prompt has its own end of context."""
+    alone = texts(writer(context=12), ["abc"], options)
+    assert texts(writer(context=12), ["abc", "abcdefghij"], options)[:1] == alone
+
+
 def test_a_text_that_ends_is_over() -> None:
     assert texts(writer(closes="e"), ["a", "f"], Greedy(max_length=30)) == ["bcde", "ghijabcde"]
 

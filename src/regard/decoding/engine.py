@@ -35,7 +35,7 @@ class TorchEngine:
     """Implements ``Engine`` with a model in this process.
 
     ``collate`` makes the model's source batch, on the model's device, from a list of inputs; ``length`` tells how
-    long an input is; ``longest`` is the most tokens that the model can choose (0: no limit). With ``prompts`` an
+    long an input is; ``room`` is the most tokens that the model can choose for one (0: no limit). With ``prompts`` an
     answer begins after its prompt, and only what follows is returned.
     """
 
@@ -50,7 +50,7 @@ class TorchEngine:
         device: torch.device | str = "cpu",
         budget: int = BUDGET,
         length: Callable[[Any], int] = len,
-        longest: int = 0,
+        room: Callable[[Any], int] = lambda one: 0,
     ) -> None:
         self.model = model
         self.collate = collate
@@ -58,7 +58,7 @@ class TorchEngine:
         self.device = device
         self.budget = budget
         self.length = length
-        self.longest = longest
+        self.room = room
 
     def predict(
         self,
@@ -134,7 +134,7 @@ class TorchEngine:
         chosen = [inputs[place] for place in places]
         return Sentences.of(
             self.collate(chosen),
-            [min(options.limit(self.length(one)), self.longest or sys.maxsize) for one in chosen],
+            [min(options.limit(self.length(one)), self.room(one) or sys.maxsize) for one in chosen],
             prompts=[prompts[place] for place in places],
             indices=places,
             start=self.symbols.start,

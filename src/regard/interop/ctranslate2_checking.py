@@ -17,6 +17,7 @@ from regard.interop import ctranslate2
 from regard.interop.ctranslate2_engine import Ctranslate2Engine, engine_of
 from regard.interop.probing import EXACT, LENGTH, Check, Probe, largest
 from regard.runs.load import Run
+from regard.tasks.continuation import always
 
 
 def check_ctranslate2(run: Run, probe: Probe, plain: Tensor) -> Check:
@@ -58,7 +59,7 @@ def greedily(run: Run, probe: Probe, engine: Ctranslate2Engine) -> Iterator[list
             yield one.predict(probe.sources(), Greedy(max_length=LENGTH))
         return
     begun = probe.tokens_BT[:, : probe.tokens_BT.shape[1] // 2].tolist()
-    for other in (run.continuation.engine(len(begun[0])), engine):
+    for other in (run.continuation.engine(always(len(begun[0]))), engine):
         yield other.predict(begun, Greedy(max_length=len(begun[0])), prompts=begun)
 
 

@@ -20,6 +20,8 @@ USUAL_LENGTH = 200
 """Tokens that are written where nobody says how many."""
 Stream = Callable[[str], None]
 """Is given the text as it is written, piece by piece."""
+Room = Callable[[Sequence[int]], int]
+"""How many tokens may follow a prompt."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,16 @@ class Continuation:
         """For each prompt how it goes on, best first; the text ends before the first stop string."""
         openings = self.openings(prompts, keep_end=keep_end)
         wanted = options.max_length or USUAL_LENGTH
-        first = min(wanted, self.context - max(map(len, openings), default=0)) if self.context else wanted
+
+        def room(opening: Sequence[int]) -> int:
+            """Its own: an answer does not depend on how long the other prompts are."""
+            return min(wanted, self.context - len(opening)) if self.context else wanted
+
+        most = wanted if self.other is None else min(map(room, openings), default=wanted)  # it has one limit for all
         single = Listener(self.tokenizer, openings[:1], stop, stream) if len(openings) == 1 else None
-        found = self.engine(first).predict(
+        found = self.engine(room).predict(
             openings,
-            options.model_copy(update={"max_length": first}),
+            options.model_copy(update={"max_length": most}),
             prompts=openings,
             progress=progress,
             watch=None if not stop and stream is None else (
@@ -100,7 +107,7 @@ class Continuation:
                 changes |= {"seed": options.seed + 7919 * stretch, "n_best": 1}
             changed = options.model_copy(update=changes)
             heard = None if hearing.deaf else (lambda places: hearing)
-            more = self.engine(room).predict([kept], changed, prompts=[kept], watch=heard)[0][0]
+            more = self.engine(always(room)).predict([kept], changed, prompts=[kept], watch=heard)[0][0]
             begun = replace(
                 more,
                 tokens=begun.tokens + more.tokens,
@@ -109,23 +116,28 @@ class Continuation:
             )
         return begun
 
-    def engine(self, room: int) -> Engine:
-        """What chooses the next tokens, at most ``room`` of them."""
+    def engine(self, room: Room) -> Engine:
+        """What chooses the next tokens, at most ``room`` of them after a prompt."""
         if self.other is not None:
             return self.other
 
         def collate(prompts: list[list[int]]) -> tuple[int, int]:
-            return len(prompts), max(map(len, prompts), default=0) + room
+            return len(prompts), max((len(prompt) + room(prompt) for prompt in prompts), default=0)
 
         end = self.tokenizer.specials.eos
         never = tuple(id for id in self.tokenizer.specials.known() if id != end)
         symbols = Symbols(start=None, end=end, forbidden=never)
-        return TorchEngine(self.model, collate, symbols=symbols, device=self.device, length=lambda prompt: room)
+        return TorchEngine(self.model, collate, symbols=symbols, device=self.device, length=room, room=room)
 
     def answer(self, opening: list[int], found: Hypothesis, stop: Sequence[str]) -> Answer:
         text = continued(self.tokenizer, opening, found.tokens)
         end = first_stop(text, stop)
         return Answer(text if end is None else text[:end], found.log_probability, found.score)
+
+
+def always(room: int) -> Room:
+    """The same after every prompt."""
+    return lambda prompt: room
 
 
 def continued(tokenizer: Tokenizer, opening: Sequence[int], tokens: Sequence[int]) -> str:

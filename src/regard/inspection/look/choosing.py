@@ -12,6 +12,7 @@ from regard.inspection.asking import UNKNOWN, Question, answer
 from regard.inspection.look.packing import three
 from regard.runs.load import Run
 from regard.tasks.answer_spans import question_and_context
+from regard.tasks.continuation import always
 from regard.tasks.question_answering import QuestionAnswering
 from regard.tasks.tagging import Tagging, worded
 
@@ -79,7 +80,7 @@ def beam_tree(run: Run, asked: Question) -> dict[str, Any] | None:
         room = min(WRITTEN_ON, run.continuation.context - len(asked.ids)) if run.continuation.context else WRITTEN_ON
         if room < 1:
             return None
-        found = run.continuation.engine(room)
+        found = run.continuation.engine(always(room))
         if not isinstance(found, TorchEngine):
             return None
         engine, one_input, prompt = found, list(asked.ids), tuple(asked.ids)
