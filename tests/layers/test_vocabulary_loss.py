@@ -7,6 +7,7 @@ from hypothesis import strategies as some
 from torch import Tensor
 from torch.nn import functional
 
+from regard.core.precision import widest_type
 from regard.layers import vocabulary_loss as module
 from regard.layers.embeddings import VocabularyHead, output_matrix, output_states
 from regard.layers.vocabulary_loss import vocabulary_loss
@@ -183,3 +184,20 @@ def test_narrow_products_come_close_and_their_sums_stay_wide(block: int, monkeyp
     ):
         assert one.dtype == torch.float32
         torch.testing.assert_close(one, other, atol=0.03, rtol=0.02)
+
+
+def test_among_narrow_logits_one_of_those_that_tie_is_the_answer() -> None:
+    states_ND, weight_WD = torch.ones(3, 2), torch.tensor([[1.0, 1.0], [1.0, 1.001], [0.0, 0.0]])
+    targets_N = torch.tensor([0, 1, 2])  # in narrow numbers the first two words have one logit
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        assert int(vocabulary_loss(states_ND, weight_WD, targets_N).correct) == 1
+
+
+def test_where_there_is_no_float64_sums_are_kept_in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    states_ND, weight_WD, targets_N = torch.randn(7, 5), torch.randn(11, 5), torch.arange(7)
+    wide = vocabulary_loss(states_ND, weight_WD, targets_N, 0.1)
+    assert widest_type("cpu") == torch.float64
+    monkeypatch.setattr("regard.layers.vocabulary_loss.widest_type", lambda device: widest_type("mps"))
+    narrow = vocabulary_loss(states_ND, weight_WD, targets_N, 0.1)
+    assert narrow.negative_log_likelihood.dtype == torch.float32
+    assert narrow.smoothed.item() == pytest.approx(wide.smoothed.item(), rel=1e-5)

@@ -18,6 +18,11 @@ def narrow_type(device: str) -> torch.dtype | None:
     return torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
 
 
+def widest_type(device: str) -> torch.dtype:
+    """The type in which long sums are kept on this kind of device: float64, which only MPS does not have."""
+    return torch.float32 if device == "mps" else torch.float64
+
+
 @contextmanager
 def repeated_products() -> Iterator[None]:
     """Inside, float32 products on a CPU are oneDNN's where they are faster than MKL's (``onednn_is_faster``).

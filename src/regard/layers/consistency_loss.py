@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from regard.core.precision import widest_type
 from regard.layers.vocabulary_loss import VocabularyLoss
 
 CHUNK_ELEMENTS = 1 << 20  # logits of one pass held at once: four such buffers stay near the processor
@@ -35,7 +36,8 @@ class _ConsistencyLoss(torch.autograd.Function):
         rows = min(max(1, CHUNK_ELEMENTS // words), max(len(first_ND), 1))
         d_first_ND, d_second_ND, d_weight_WD = map(torch.empty_like, (first_ND, second_ND, weight_WD))
         d_weight_WD.zero_()
-        total = first_ND.new_zeros((), dtype=torch.float64)
+        exact = widest_type(first_ND.device.type)
+        total = first_ND.new_zeros((), dtype=exact)
         plain = torch.zeros_like(total)
         correct = torch.zeros((), dtype=torch.int64, device=first_ND.device)
         buffer = first_ND.new_empty(4, rows, words)
@@ -47,14 +49,14 @@ class _ConsistencyLoss(torch.autograd.Function):
                 torch.mm(own, weight_WD.t(), out=logits)
                 correct += (logits.gather(1, targets_N1) == logits.amax(1, keepdim=True)).sum()
                 torch.log_softmax(logits, dim=1, out=logits)
-                said = logits.gather(1, targets_N1).sum(dtype=torch.float64)
+                said = logits.gather(1, targets_N1).sum(dtype=exact)
                 plain -= said / 2
-                total -= ((1 - smoothing) * said + smoothing / words * logits.sum(dtype=torch.float64)) / 2
+                total -= ((1 - smoothing) * said + smoothing / words * logits.sum(dtype=exact)) / 2
             difference = torch.sub(log_p, log_q, out=d_q)
             p, q = log_p.exp_(), log_q.exp_()
             p_from_q_N1 = torch.linalg.vecdot(p, difference)[:, None]  # KL(p‖q)
             q_from_p_N1 = -torch.linalg.vecdot(q, difference)[:, None]  # KL(q‖p)
-            total += weight / 4 * (p_from_q_N1 + q_from_p_N1).sum(dtype=torch.float64)
+            total += weight / 4 * (p_from_q_N1 + q_from_p_N1).sum(dtype=exact)
             # ∂KL(p‖q)/∂z_p = p (log p − log q − KL(p‖q)) and ∂KL(q‖p)/∂z_p = p − q; for z_q the other way round.
             difference.mul_(weight / 4)
             share = 0.5 + weight / 4

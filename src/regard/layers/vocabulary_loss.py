@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from regard.core.precision import narrow_type, onednn_is_faster, repeated_products
+from regard.core.precision import narrow_type, onednn_is_faster, repeated_products, widest_type
 
 CHUNK_ELEMENTS = 1 << 24  # logits held at once: 64 MB in float32; smaller chunks make the products slower
 BLOCK_CHUNK_ELEMENTS = 5 << 20  # the same for products of oneDNN, which are as fast in small chunks
@@ -60,7 +60,8 @@ class _ChunkedLoss(torch.autograd.Function):
             rows = max(1, BLOCK_CHUNK_ELEMENTS // words // BLOCK) * BLOCK
         buffer = factor_ND.new_empty(min(rows, max(len(factor_ND), 1)), words)
         wide_buffer = torch.empty_like(buffer, dtype=wide) if narrow else buffer
-        likelihood = states_ND.new_zeros((), dtype=torch.float64)
+        exact = widest_type(states_ND.device.type)
+        likelihood = states_ND.new_zeros((), dtype=exact)
         correct = torch.zeros((), dtype=torch.int64, device=states_ND.device)
         partition_sum = torch.zeros_like(likelihood)
         for start in range(0, len(states_ND), rows):
@@ -70,13 +71,16 @@ class _ChunkedLoss(torch.autograd.Function):
             logits = padded[: len(targets)]
             target_logits = logits.gather(1, targets[:, None])
             largest = logits.amax(1, keepdim=True)
-            correct += (target_logits == largest).sum()
-            likelihood += target_logits.sum(dtype=torch.float64)
+            if narrow and not wants_gradient:  # among narrow logits ties are common, and one of them is the answer
+                correct += (logits.argmax(1) == targets).sum()
+            else:
+                correct += (target_logits == largest).sum()
+            likelihood += target_logits.sum(dtype=exact)
             # One fused pass, in place; the largest of a row becomes 1 / Σ exp(logit − largest), hence log Σ exp.
             chances = wide_buffer[: len(targets)].copy_(logits) if narrow else logits
             torch.softmax(chances, dim=1, out=chances)
             log_partition = largest - chances.amax(1, keepdim=True).log()
-            partition_sum += log_partition.sum(dtype=torch.float64)
+            partition_sum += log_partition.sum(dtype=exact)
             if d_states_ND is not None and d_weight_WD is not None:
                 chances.scatter_add_(1, targets[:, None], chances.new_full((len(targets), 1), smoothing - 1.0))
                 logits.copy_(chances)  # the same tensor where products are wide; from here on the gradient
@@ -85,7 +89,7 @@ class _ChunkedLoss(torch.autograd.Function):
                     add_product(d_weight_WD, padded.t(), states)
         # The smoothing's uniform share needs no pass over the logits: their sum is states · Σ_w weight_w.
         weight_sum_D, states_sum_D = weight_WD.sum(0), states_ND.sum(0)
-        uniform = (states_sum_D.double() @ weight_sum_D.double()) / words
+        uniform = (states_sum_D.to(exact) @ weight_sum_D.to(exact)) / words
         if d_states_ND is not None and d_weight_WD is not None:
             d_states_ND = d_states_ND[: len(states_ND)].to(wide)
             d_states_ND -= smoothing / words * weight_sum_D
