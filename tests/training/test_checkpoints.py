@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import nn
 
-from regard.core.errors import RunError
+from regard.core.errors import RunError, TrainingError
 from regard.training import checkpoints
 from tests.training.tiny import make_loop
 
@@ -110,6 +110,41 @@ def test_a_damaged_checkpoint_is_not_averaged(run: Path) -> None:
     flip(run / "checkpoints" / "step-00000004" / "weights.safetensors")
     with pytest.raises(RunError, match=r"step-00000004/weights\.safetensors is damaged"):
         checkpoints.average(checkpoints.folders(run / "checkpoints"))
+
+
+def test_a_damaged_checkpoint_of_the_average_can_be_trained_again(run: Path, trained: Path) -> None:
+    settings = ("training.final=average", "training.average=2")
+    flip(run / "checkpoints" / "step-00000004" / "weights.safetensors")
+    loop, _ = make_loop(run, *settings)
+    loop.resume()
+    loop.run()
+    damaged = [run / "checkpoints" / f"step-0000000{step}" for step in (4, 6)]
+    with pytest.raises(TrainingError) as caught:
+        loop.finish()
+    assert str(caught.value) == (
+        f"{damaged[0]}/weights.safetensors is damaged: its checksum is not the one written beside it, and it belongs "
+        "to the average with which this run ends. Remove it and those after it, and --resume trains them again: "
+        f"{damaged[0]} {damaged[1]}"
+    )
+    for folder in damaged:
+        shutil.rmtree(folder)
+    again, _ = make_loop(run, *settings)
+    again.resume()
+    again.run()
+    again.finish()
+    expected = checkpoints.average(checkpoints.folders(trained / "checkpoints")[-2:])
+    assert checkpoints.weights_hash(checkpoints.weights_of(again.model)) == checkpoints.weights_hash(expected)
+
+
+def test_best_weights_that_are_damaged_or_missing_are_told(run: Path) -> None:
+    loop, seen = make_loop(run, "training.final=best")
+    loop.resume()
+    loop.finish()
+    assert seen.sayings == ["nothing was validated, so no weights are the best: the run ends with the last ones"]
+    shutil.copytree(run / "checkpoints" / "step-00000004", run / "checkpoints" / "best")
+    flip(run / "checkpoints" / "best" / "weights.safetensors")
+    with pytest.raises(TrainingError, match=r"is damaged.*it holds the best weights.*Remove .*best, and --resume ends"):
+        loop.finish()
 
 
 FULL = [

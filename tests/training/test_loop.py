@@ -203,6 +203,15 @@ def test_a_loss_that_explodes_stops_as_well(tmp_path: Path) -> None:
         loop.run()
 
 
+def test_a_run_that_begins_with_next_to_no_loss_may_have_some(tmp_path: Path) -> None:
+    """As one does that starts from weights that know their task."""
+    loop, _ = make_loop(tmp_path)
+    loop.refuse_nonsense(1e-4, 0.1)
+    loop.refuse_nonsense(0.3, 0.1)
+    with pytest.raises(TrainingError, match=r"training broke.*the first loss was 0\.0001"):
+        loop.refuse_nonsense(30.0, 0.1)
+
+
 def test_a_first_loss_that_is_not_a_number_is_named_too(tmp_path: Path) -> None:
     loop, _ = make_loop(tmp_path, *LANGUAGE_MODEL, "task.breaks_at=1")
     with pytest.raises(TrainingError, match=r"^training broke at step 1: the loss is nan.*the first loss was nan"):
@@ -475,3 +484,21 @@ def test_remembering_is_an_observer() -> None:
 
     wanted = {name for name in vars(Observer) if not name.startswith("_")}
     assert wanted <= set(dir(Remembering))
+
+
+@pytest.mark.parametrize(("device", "gpus", "backend", "chosen"), [
+    ("auto", True, "nccl", [1]), ("cuda", True, "nccl", [1]), ("cpu", True, "gloo", []), ("auto", False, "gloo", []),
+])  # fmt: skip
+def test_each_process_has_a_gpu_of_its_own_where_gpus_are_meant(
+    device: str, gpus: bool, backend: str, chosen: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined: list[str] = []
+    taken: list[int] = []
+    for name, value in (("WORLD_SIZE", "2"), ("RANK", "1"), ("LOCAL_RANK", "1")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus)
+    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
+    monkeypatch.setattr(torch.distributed, "init_process_group", joined.append)
+    monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
+    assert machine.join_ranks(device) == machine.Ranks(1, 2)
+    assert (joined, taken) == ([backend], chosen)

@@ -271,3 +271,18 @@ def test_state_is_named_after_its_parameter() -> None:
     assert found["embedding.weight//exp_avg_sq"].shape == (11, 5)
     assert found["first.bias//step"].item() == 1
     assert len(found) == 3 + 4 * 3  # a momentum for each matrix; two moments and a count for all else
+
+
+@pytest.mark.parametrize("trained", ["weight", "bias"])
+def test_muon_where_only_matrices_or_no_matrices_are_trained(trained: str) -> None:
+    """Adapters are matrices alone, and the body under them is frozen."""
+    model = nn.Linear(3, 5)
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad = name == trained
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    optimizers = MuonConfig().build(model, 0.1)
+    model(torch.ones(2, 3)).square().sum().backward()
+    optimizers.scale(1.0)
+    optimizers.step()
+    moved = [name for name, parameter in model.named_parameters() if not torch.equal(parameter, before[name])]
+    assert moved == [trained]

@@ -21,7 +21,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write(neighbour)
-        with neighbour.open("rb") as handle:
+        with neighbour.open("r+b") as handle:  # to flush a file Windows must be allowed to write it
             os.fsync(handle.fileno())
         os.replace(neighbour, path)
     except OSError as error:

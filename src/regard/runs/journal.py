@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from regard.core.errors import OptionError
+from regard.core.errors import OptionError, RunError
 from regard.core.files import write_text
 
 
@@ -63,8 +63,14 @@ class MetricsFile(Silent):
         self._write({"note": message})
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        try:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            raise RunError(
+                f"{self.path} could not be written: {error}; what the last checkpoint holds is safe. "
+                "Free some space, then go on with --resume"
+            ) from error
 
 
 class TensorBoard(Silent):

@@ -101,7 +101,7 @@ def save_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
         save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
     except SafetensorError as error:  # the library's word for a full disk
         raise OSError(str(error)) from error
-    with path.open("rb") as handle:
+    with path.open("r+b") as handle:  # to flush a file Windows must be allowed to write it
         os.fsync(handle.fileno())
 
 
@@ -145,6 +145,23 @@ def latest(root: Path) -> tuple[Checkpoint | None, list[str]]:
         except RegardError as error:
             complaints.append(str(error))
     return None, complaints
+
+
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A checkpoint that cannot be believed, and why."""
+
+    folder: Path
+    complaint: str
+
+
+def first_damaged(checkpoints: list[Path]) -> Damaged | None:
+    for folder in checkpoints:
+        try:
+            load(folder)
+        except RegardError as error:
+            return Damaged(folder, str(error))
+    return None
 
 
 def prune(root: Path, newest: Path, keep: int, every: int = 1) -> None:

@@ -27,7 +27,7 @@ from regard.training.machine import Ranks, choose_precision
 from regard.training.stopping import Interrupted, stop_signals
 
 CARRIED = "task//"  # before the names of tensors that a task carries from step to step
-EXPLODED = 10.0  # a loss this many times the first one is not coming back
+EXPLODED = 10.0  # a loss this many times the first one, or 1 if that was smaller, is not coming back
 
 
 class TrainingConfig(Config):
@@ -224,7 +224,7 @@ class Loop:
         progress = self.progress
         if math.isnan(progress.first_loss):
             progress.first_loss = loss
-        exploded = abs(loss) > EXPLODED * max(abs(progress.first_loss), 1e-3)
+        exploded = abs(loss) > EXPLODED * max(abs(progress.first_loss), 1.0)
         if math.isfinite(loss) and math.isfinite(norm) and not exploded:
             return
         found = f"the loss is {loss:.4g}, the gradient's norm {norm:.4g}"
@@ -343,10 +343,29 @@ class Loop:
         """Puts the weights into the model that the run ends with: last, best, or an average."""
         if self.config.final == "average":
             last = checkpoints.folders(self.folder)[-self.config.average :]
+            damaged = checkpoints.first_damaged(last)
+            if damaged is not None:
+                later = [str(folder) for folder in last if folder >= damaged.folder]
+                raise TrainingError(
+                    f"{damaged.complaint}, and it belongs to the average with which this run ends. Remove it and those "
+                    f"after it, and --resume trains them again: {' '.join(later)}"
+                )
             checkpoints.put_weights(self.model, checkpoints.average(last), "average of checkpoints")
-        elif self.config.final == "best" and (self.folder / "best").exists():
-            best = checkpoints.load(self.folder / "best")
-            checkpoints.put_weights(self.model, best.weights, str(best.folder))
+        elif self.config.final == "best":
+            self.finish_with_best()
+
+    def finish_with_best(self) -> None:
+        folder = self.folder / "best"
+        if not folder.exists():
+            self.tell("said", "nothing was validated, so no weights are the best: the run ends with the last ones")
+            return
+        damaged = checkpoints.first_damaged([folder])
+        if damaged is not None:
+            raise TrainingError(
+                f"{damaged.complaint}, and it holds the best weights, with which this run ends. Remove {folder}, and "
+                "--resume ends with the last ones"
+            )
+        checkpoints.put_weights(self.model, checkpoints.load(folder).weights, str(folder))
 
     def tell(self, event: str, *details: Any) -> None:
         for observer in self.observers:

@@ -110,13 +110,19 @@ class Ranks:
             distributed.barrier()
 
 
-def join_ranks() -> Ranks:
-    """Under ``torchrun`` the peers are joined (NCCL on GPUs, gloo on CPUs); else this process is alone."""
+def join_ranks(device: str = "auto") -> Ranks:
+    """Under ``torchrun`` the peers are joined (NCCL on GPUs, gloo on CPUs); else this process is alone.
+
+    With NCCL every process has a GPU of its own, which from here on is meant by ``cuda``.
+    """
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
         return Ranks()
+    on_gpus = torch.cuda.is_available() and device.partition(":")[0] in ("auto", "cuda")
+    if on_gpus:
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     if not distributed.is_initialized():
-        distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+        distributed.init_process_group("nccl" if on_gpus else "gloo")
     return Ranks(distributed.get_rank(), world)
 
 

@@ -143,8 +143,12 @@ class MuonConfig(AdamWConfig):
         matrices = [weight for weight in trained if weight.dim() == 2 and id(weight) not in embeddings]
         chosen = {id(weight) for weight in matrices}
         others = [weight for weight in trained if id(weight) not in chosen]
-        muon = Muon(matrices, rate, self.momentum, self.weight_decay, stacked_in(model))
-        return Optimizers([muon, self.over(torch.optim.AdamW, others, rate * self.others)])
+        members: list[torch.optim.Optimizer] = []  # adapters leave nothing for AdamW, norms alone nothing for Muon
+        if matrices:
+            members.append(Muon(matrices, rate, self.momentum, self.weight_decay, stacked_in(model)))
+        if others:
+            members.append(self.over(torch.optim.AdamW, others, rate * self.others))
+        return Optimizers(members)
 
 
 def stacked_in(model: nn.Module) -> dict[nn.Parameter, tuple[int, ...]]:
