@@ -123,3 +123,15 @@ def test_a_recipe_that_does_not_say_where_the_files_are(tmp_path: Path) -> None:
 def test_a_recipe_file_that_is_no_toml(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("[data\n")
     assert "is not valid TOML" in regard("train", tmp_path / "mine.toml", "--out", tmp_path / "run").error
+
+
+def test_lines_that_the_model_has_no_positions_for_are_named_before_the_first_step(pairs: Pairs) -> None:
+    pairs.write(b"a b\na b c d\nb a\na\n", b"x y\nx\ny x\nx y x y\n")
+    words = pairs.train("--set", "model.position.longest=4").error
+    assert words == (
+        "the model has positions for 3 pieces, but 2 pairs have more (source and target): "
+        f"{pairs.folder}/train.en line 2 (4 and 1), {pairs.folder}/train.en line 4 (1 and 4); leave such training "
+        "pairs out with task.longest=3, cut or split the others, or raise model.position.longest"
+    )
+    assert not any((pairs.folder / "run").iterdir()), "the place is not taken by a run that never began"
+    assert pairs.train("--set", "model.position.longest=4", "--set", "task.longest=3").code == 0

@@ -15,10 +15,12 @@ import regard
 from regard.core.errors import DataError, RegardError, RunError
 from regard.decoding.options import Beam, Greedy
 from regard.runs.evaluate import evaluate
+from regard.runs.journal import MetricsFile
+from regard.runs.kept import held_out
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.runs.significance import significance
-from regard.runs.train import Trained
+from regard.runs.train import Trained, load_corpus
 from regard.training import checkpoints
 
 TINY = (
@@ -299,6 +301,31 @@ def test_a_foreign_file_is_named(name: str, content: str, words: str, copied: Pa
     assert words in str(caught.value)
 
 
+def test_weights_of_the_right_shape_that_are_not_this_runs_are_noticed(copied: Path) -> None:
+    weights = checkpoints.load_tensors(copied / "model.safetensors")
+    name = next(iter(weights))
+    checkpoints.save_tensors(copied / "model.safetensors", {**weights, name: weights[name] + 1e-3})
+    with pytest.raises(RunError) as caught:
+        regard.load(copied)
+    assert str(caught.value) == (
+        f"{copied}: model.safetensors not as this run left it, by the hash in summary.json; put the run's own back, "
+        "or remove summary.json to take what is there at its word"
+    )
+    (copied / "summary.json").unlink()
+    assert regard.load(copied).predict(["a b"])
+
+
+def test_a_tokenizer_of_the_right_size_that_is_not_this_runs_is_noticed(copied: Path) -> None:
+    file = copied / "tokenizer.json"
+    tree = json.loads(file.read_text(encoding="utf-8"))
+    words = tree["model"]["vocab"]
+    one, other = list(words)[-2:]
+    words[one], words[other] = words[other], words[one]
+    file.write_text(json.dumps(tree), encoding="utf-8")
+    with pytest.raises(RunError, match=r"copy: tokenizer\.json not as this run left it"):
+        regard.load(copied)
+
+
 # -- data -------------------------------------------------------------------------------------------------------
 
 
@@ -402,3 +429,36 @@ def test_a_run_made_before_a_setting_existed_can_be_resumed(copied: Path) -> Non
     assert asdict(regard.train(Recipe.read("copy", TINY), copied, resume=True)) == before
     with pytest.raises(RunError, match=r"task\.consistency = nothing in the folder, 1\.0 given"):
         regard.train(Recipe.read("copy", [*TINY, "task.consistency=1.0"]), copied, resume=True)
+
+
+def test_a_validation_split_that_was_set_aside_stays_the_one_that_was_drawn(tmp_path: Path) -> None:
+    """Drawn again from files that have grown, it would hold sentences that the model was trained on."""
+    data = write_pairs(tmp_path / "data", {"train": 60}, ("en", "de"))
+    corpora = f'[{{source = "{data}/train.en", target = "{data}/train.de"}}]'
+    settings = [
+        "data.kind=pairs", f"data.corpora={corpora}", "data.validation_size=7", "tokenizer.kind=word",
+        "tokenizer.minimum_frequency=1", "training.steps=2", "model.width=16", "model.heads=2",
+    ]  # fmt: skip
+    out = tmp_path / "run"
+    regard.train({}, out, settings)
+    drawn = [json.loads(line)["source"] for line in (out / "validation.jsonl").read_text("utf-8").splitlines()]
+    assert drawn
+    for language, line in (("en", "a new line\n"), ("de", "A NEW LINE\n")):
+        file = data / f"train.{language}"
+        file.write_text(line + file.read_text("utf-8"), encoding="utf-8")
+    run = regard.load(out)
+    drawn_again = load_corpus(run.recipe)
+    assert [pair.source for pair in drawn_again.splits["validation"]] != drawn
+    kept = held_out(run.folder, drawn_again).splits
+    assert [pair.source for pair in kept["validation"]] == drawn
+    assert "train" not in kept
+    (out / "summary.json").unlink()
+    with pytest.raises(RunError, match=r"the training files are not those with which .*run was begun.*begin a new run"):
+        regard.train(out / "recipe.toml", out, resume=True)
+
+
+def test_a_disk_that_is_full_when_figures_are_written_is_told_with_the_remedy(tmp_path: Path) -> None:
+    journal = MetricsFile(tmp_path / "gone" / "metrics.jsonl", every=1)
+    remedy = r"metrics\.jsonl could not be written: .*Free some space, then go on with --resume"
+    with pytest.raises(RunError, match=remedy):
+        journal.stepped(1, {"loss": 1.0})

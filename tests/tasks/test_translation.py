@@ -7,7 +7,7 @@ import torch
 
 from regard.core.config import parse
 from regard.core.errors import OptionError
-from regard.data.corpus import Corpus, Pair
+from regard.data.corpus import Corpus, GoldAlignment, Pair
 from regard.data.ledger import Ledger
 from regard.data.tokenizers import WordTokenizer
 from regard.data.vocabularies import Vocabularies
@@ -73,3 +73,22 @@ def test_with_consistency_a_pair_passes_twice_and_only_in_training(task: Transla
     assert rows == [3, 6, 3, 3]
     forgetful = model_with(64, task, dropout=0.5).train()
     assert float(consistent.sums(forgetful, batch).sums["loss"]) > float(task.sums(forgetful, batch).sums["loss"])
+
+
+def test_the_head_that_aligns_is_chosen_on_validation_data(task: Translation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chosen on what it is scored on, the error rate would be too good."""
+    links = frozenset({(0, 0)})
+    gold = [GoldAlignment(words := tuple(pair.source.split()), words, links, links) for pair in PAIRS]
+    splits = {"validation": PAIRS[:1], "test": PAIRS[1:]}
+    corpus = Corpus(splits, Ledger(), gold={"validation": tuple(gold[:1]), "test": tuple(gold[1:])})
+    task = TranslationConfig().build(corpus, task.vocabularies, seed=1)
+    chosen_on: list[object] = []
+
+    def best_head(task: object, model: object, pairs: object, gold: object, device: object) -> tuple[int, int]:
+        chosen_on.append((pairs, gold))
+        return 0, 1
+
+    monkeypatch.setattr("regard.tasks.translation.best_head", best_head)
+    scores = task.score(model_with(64, task), "test", Greedy(), CPU)
+    assert chosen_on == [(PAIRS[:1], tuple(gold[:1]))]
+    assert scores["alignment_head"] == [0, 1]

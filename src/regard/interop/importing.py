@@ -28,6 +28,7 @@ from regard.interop.generation import decoding_table
 from regard.interop.vocabulary import Sides, check_answering, read_tokenizers, special_ids, symbol_names
 from regard.interop.weights import BY_SYMBOL, weights_in
 from regard.runs.folder import RunFolder
+from regard.runs.kept import write_summary
 from regard.runs.recipe import Recipe
 from regard.runs.train import Trained, build_model
 from regard.training import checkpoints, machine
@@ -193,6 +194,6 @@ def write_run(
         validation_loss=math.nan,
         weights_sha256=imported.weights_sha256,
     )
-    write_json(folder.summary, asdict(untrained))
+    write_summary(folder, asdict(untrained))
     checkpoints.save_tensors(folder.weights, weights)
     write_text(folder.recipe, recipe.to_toml())

@@ -20,6 +20,7 @@ from regard.core.seams import Observer, Progress
 from regard.data.corpus import Pair
 from regard.runs.budget import Budget, Pace, measure_pace, with_steps
 from regard.runs.folder import RunFolder, differences
+from regard.runs.kept import held_out
 from regard.runs.load import Run, load
 from regard.runs.recipe import Recipe, recipe_sets
 from regard.runs.train import Trained, build_task, load_corpus, train
@@ -166,7 +167,7 @@ def score_entry(entry: Entry, trained: Trained, progress: Progress | None = None
 
 def scored(run: Run, trained: Trained, progress: Progress | None = None) -> dict[str, Any]:
     """All that a report tells about one run; the scores are the run's own, as ``regard evaluate`` would give them."""
-    corpus = load_corpus(run.recipe).without_training()
+    corpus = held_out(run.folder, load_corpus(run.recipe))
     task = build_task(run.recipe, corpus, run.vocabularies)
     split = next((name for name in corpus.splits if name != "validation"), "validation")
     pairs = corpus.splits[split]

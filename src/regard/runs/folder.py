@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -66,6 +67,18 @@ class RunFolder:
         if self.recipe in files and not self.recipe.exists():
             hint = "it does not look like a run folder; name the folder that was given to regard train --out"
         raise RunError(f"{self.path} has no {', no '.join(missing)}: {hint}")
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.path.exists() or (self.path.is_dir() and not any(self.path.iterdir()))
+
+    def empty(self) -> None:
+        """Takes everything out of it."""
+        for inside in self.path.iterdir() if self.path.is_dir() else ():
+            if inside.is_dir():
+                shutil.rmtree(inside)
+            else:
+                inside.unlink()
 
     def clear(self) -> None:
         """Removes files that a kill left half written."""

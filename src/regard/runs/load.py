@@ -23,6 +23,7 @@ from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Strategy
 from regard.layers.headed import Pooling
 from regard.runs.folder import RunFolder
+from regard.runs.kept import refuse_foreign
 from regard.runs.recipe import Recipe
 from regard.runs.train import adapt, build_task, headed
 from regard.tasks.alignment import WordWeights, word_weights
@@ -30,6 +31,7 @@ from regard.tasks.continuation import Continuation
 from regard.tasks.filling import Guess
 from regard.tasks.metrics.alignment import Head
 from regard.tasks.sentence_vectors import Embedder, around
+from regard.tasks.translation import stripped
 from regard.training import checkpoints, machine
 
 
@@ -125,7 +127,12 @@ class Run:
         """For each given pair the log-probability of every target piece and of the closing symbol."""
         if len(sources) != len(targets):
             raise DataError(f"{len(sources)} sources against {len(targets)} references; give one for each, in order")
-        sources, targets = self._spelled(sources, targets)
+        if not hasattr(self.task, "engine"):
+            raise OptionError(
+                f"{self.folder.path} ({self.recipe.task.kind}) answers no sources, so no given answers can be scored; "
+                "name a run that goes from text to text"
+            )
+        sources, targets = self._spelled(stripped(sources), stripped(targets))
         return self.engine.score(
             self.vocabularies.source.encode_batch(list(sources)), self.vocabularies.target.encode_batch(list(targets))
         )
@@ -169,5 +176,7 @@ def load(run: str | Path, device: str = "") -> Run:
     model = headed(recipe, task)
     if not recipe.start.adapters.merge:
         adapt(recipe, model)
-    checkpoints.put_weights(model, checkpoints.load_tensors(folder.weights), str(folder.weights))
+    weights = checkpoints.load_tensors(folder.weights)
+    checkpoints.put_weights(model, weights, str(folder.weights))
+    refuse_foreign(folder, weights)
     return Run(folder, recipe, vocabularies, model.to(where).eval(), where, task)

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.core.errors import RunError
-from regard.core.files import read_json, write_json, write_text
+from regard.core.errors import RegardError, RunError
+from regard.core.files import write_json, write_text
 from regard.core.seams import Observer
-from regard.data.corpus import Corpus, Pair
+from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.vocabularies import JOINT, SOURCE, TARGET, Vocabularies
 from regard.layers.adapters import add_adapters, merge_adapters
@@ -22,6 +22,7 @@ from regard.layers.headed import Headed
 from regard.runs.borrowing import borrow_vectors
 from regard.runs.folder import RunFolder
 from regard.runs.journal import MetricsFile, TensorBoard
+from regard.runs.kept import keep_validation, read_summary, write_summary
 from regard.runs.recipe import Recipe
 from regard.runs.starting import Origin, begun, freeze, put_origin, refuse_misfit
 from regard.training import checkpoints, machine
@@ -58,13 +59,19 @@ def train(
     folder = RunFolder(Path(out or Path("runs") / (made.name or "run")))
     machine.keep_memory()
     machine.set_threads(made.training.threads)
-    ranks = machine.join_ranks()
+    ranks = machine.join_ranks(made.device)
     if ranks.leads:
         folder.refuse_other(made.to_toml(), resume=resume)
     ranks.wait()
     if resume and folder.summary.exists() and folder.weights.exists():
-        return Trained(**read_json(folder.summary))
-    loop = prepare(made, folder, ranks, list(observers))
+        return Trained(**read_summary(folder))
+    was_empty = folder.is_empty
+    try:
+        loop = prepare(made, folder, ranks, list(observers))
+    except RegardError:
+        if was_empty and ranks.leads:  # nothing was trained yet: with other settings the same place will do
+            folder.empty()
+        raise
     if resume:
         loop.resume()
     loop.run()
@@ -92,9 +99,10 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     task = build_task(recipe, corpus, vocabularies)
     if ranks.leads:
         corpus.ledger.save(folder.ledger)
-        if corpus.validation_was_set_aside:
-            write_text(folder.validation, "".join(map(_as_json_line, corpus.splits["validation"])))
+        keep_validation(folder, corpus)
     model = headed(recipe, task)
+    if hasattr(task, "check_room"):
+        task.check_room(model)
     borrow_vectors(recipe, model, vocabularies, folder.checkpoints, observers)
     put_origin(recipe.start, model, vocabularies, folder.checkpoints, observers)
     adapt(recipe, model)
@@ -103,10 +111,6 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     return Loop(
         model, task, recipe.training, recipe.seed, folder.checkpoints, device, ranks=ranks, observers=observers
     )
-
-
-def _as_json_line(pair: Pair) -> str:
-    return json.dumps(asdict(pair), ensure_ascii=False) + "\n"
 
 
 def load_corpus(recipe: Recipe) -> Corpus:
@@ -180,7 +184,7 @@ def _conclude(loop: Loop, folder: RunFolder, *, merge: bool) -> Trained:
             _write_weights(folder.weights, weights)
         except OSError as error:
             raise RunError(f"{folder.weights} could not be written: {error}") from error
-        write_json(folder.summary, asdict(trained))
+        write_summary(folder, asdict(trained))
     loop.ranks.wait()
     return trained
 

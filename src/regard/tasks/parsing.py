@@ -70,6 +70,9 @@ class Parsing:
     def examples(self, split: str, epoch: int) -> Sequence[EncodedPair]:
         return self.translation.examples(split, epoch)
 
+    def check_room(self, model: Any) -> None:
+        self.translation.check_room(model)
+
     def lengths(self, examples: Sequence[EncodedPair]) -> np.ndarray:
         return self.translation.lengths(examples)
 

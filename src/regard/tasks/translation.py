@@ -12,7 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.core.config import Part
-from regard.core.errors import OptionError
+from regard.core.errors import DataError, OptionError
 from regard.core.seams import Answer, Decodable, Engine, Hypothesis, Progress, Sums
 from regard.core.symbols import PAD, Sizes
 from regard.data.bpe_dropout import BpeDropout
@@ -26,6 +26,7 @@ from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks.alignment import best_head, error_rate
 from regard.tasks.metrics.alignment import Head
+from regard.tasks.metrics.bleu import refuse_tokenizer
 from regard.tasks.scores import teacher_forced, text_scores
 
 Ids = np.ndarray
@@ -83,7 +84,9 @@ class Translation:
         self._encoded = {split: self.encode_pairs(pairs) for split, pairs in corpus.splits.items()}
         self.alignment_head: Head | None = None  # chosen on validation data when it is first asked for
         self._dropout: tuple[BpeDropout, ...] = ()
+        self._most = config.longest
         if "train" in corpus.splits:
+            refuse_tokenizer(config.bleu_tokenize)
             self._leave_out_long()
             self._dropout = self._dropouts(seed, dropout) if dropout else ()
 
@@ -114,6 +117,28 @@ class Translation:
         self._encoded["train"] = kept
         self.weights = tuple(weights)
 
+    def check_room(self, model: Any) -> None:
+        """Pairs of any split that the model has no positions for are named before the first step."""
+        rooms = [limit - 1 for limit in getattr(model, "longest", (0, 0)) if limit]  # one is the closing symbol's
+        if not rooms:
+            return
+        room = min(rooms)
+        self._most = min(self._most, room)
+        places = [
+            f"{pair.origin or split} line {pair.line} ({len(one.source)} and {len(one.target)})"
+            for split, encoded in self._encoded.items()
+            for pair, one in zip(self.training_pairs if split == "train" else self.corpus.splits[split], encoded)
+            if max(len(one.source), len(one.target)) > room
+        ]
+        if places:
+            raise DataError(
+                f"the model has positions for {room} pieces, but {len(places)} pairs have more (source and target): "
+                + ", ".join(places[:10])
+                + (f" and {len(places) - 10} others" if len(places) > 10 else "")
+                + f"; leave such training pairs out with task.longest={room}, cut or split the others, or raise "
+                "model.position.longest"
+            )
+
     def _dropouts(self, seed: int, dropout: float) -> tuple[BpeDropout, ...]:
         vocabularies = self.vocabularies
         sources = [pair.source for pair in self.training_pairs]
@@ -129,9 +154,8 @@ class Translation:
     def examples(self, split: str, epoch: int) -> Sequence[EncodedPair]:
         if split == "train" and self._dropout:
             sources, targets = (dropout.encode(epoch) for dropout in self._dropout)
-            longest = self.config.longest  # dropout makes more pieces of a text: the exact ones stand in for it
-            return [
-                EncodedPair(source, target) if max(len(source), len(target)) <= longest else exact
+            return [  # dropout makes more pieces of a text: where they are too many, the exact ones stand in for it
+                EncodedPair(source, target) if max(len(source), len(target)) <= self._most else exact
                 for source, target, exact in zip(sources, targets, self._encoded["train"], strict=True)
             ]
         return self._encoded.get(split, [])
@@ -174,12 +198,13 @@ class Translation:
 
     def engine(self, model: nn.Module, device: torch.device) -> TorchEngine:
         """What searches for answers with this model, where no other engine is given."""
+        longest = getattr(model, "longest", (0, 0))[1]
         return TorchEngine(
             cast(Decodable, model),
             lambda sources: self.source_batch(sources, device),
             symbols=Symbols.of(self.vocabularies.target.specials),
             device=device,
-            longest=getattr(model, "longest", (0, 0))[1],
+            room=lambda source: longest,
         )
 
     def predict(
@@ -191,7 +216,7 @@ class Translation:
         progress: Progress | None = None,
         engine: Engine | None = None,
     ) -> list[list[Answer]]:
-        sources = self.vocabularies.source.encode_batch(list(inputs))
+        sources = self.vocabularies.source.encode_batch(stripped(inputs))
         refuse_long(sources, getattr(model, "longest", (0, 0))[0])
         found = (engine or self.engine(model, device)).predict(sources, options, progress=progress)
         return [[self._answer(hypothesis) for hypothesis in hypotheses] for hypotheses in found]
@@ -235,6 +260,7 @@ class Translation:
         engine: Engine | None = None,
     ) -> dict[str, Any]:
         """Predictions against references as they stand, and the references under teacher forcing."""
+        refuse_tokenizer(self.config.bleu_tokenize)
         answers = self.predict(model, [pair.source for pair in pairs], options, device, progress, engine)
         return self.score_answers(model, pairs, [found[0].text for found in answers], options, device)
 
@@ -252,6 +278,11 @@ class Translation:
         rows = [np.asarray(source, np.int64) for source in sources]
         source_BS, lengths_B = pad(rows, after=specials.eos, fill=specials.pad)
         return torch.from_numpy(source_BS).to(device), torch.from_numpy(lengths_B).to(device)
+
+
+def stripped(texts: Sequence[str]) -> list[str]:
+    """Without the space around them, as pairs are read from files."""
+    return [text.strip() for text in texts]
 
 
 def real_states(states_BTD: Tensor, real_N: Tensor) -> Tensor:

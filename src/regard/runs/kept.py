@@ -1,0 +1,94 @@
+"""What a run keeps so that it can be trusted later: the validation split that it set aside, hashes of its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from regard.core.errors import RunError
+from regard.core.files import read_json, sha256_of, write_json, write_text
+from regard.data.corpus import Corpus, Pair
+from regard.data.vocabularies import JOINT, SOURCE, TARGET
+from regard.runs.folder import RunFolder
+from regard.training import checkpoints
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+FILES = "files"  # in summary.json: the hashes of the files beside it
+
+
+def keep_validation(folder: RunFolder, corpus: Any) -> None:
+    """Writes the validation split where it was set aside; a resumed run must have drawn the same one again."""
+    if not corpus.validation_was_set_aside:
+        return
+    if not folder.validation.exists():
+        write_text(folder.validation, as_lines(corpus.splits["validation"]))
+    elif not is_as_kept(folder, corpus):
+        raise RunError(
+            f"the training files are not those with which {folder.path} was begun: the validation split drawn from "
+            f"them is another than {folder.validation.name}. Put the files back as they were, or begin a new run"
+        )
+
+
+def held_out(folder: RunFolder, corpus: Any) -> Any:
+    """All that may be scored: a validation split that was set aside is the one that the run kept.
+
+    Drawn again from files that have grown, it would hold what the model has learned by heart.
+    """
+    scored = corpus.without_training()
+    if not corpus.validation_was_set_aside or not folder.validation.exists() or is_as_kept(folder, corpus):
+        return scored
+    others = {split: own for split, own in scored.splits.items() if split != "validation"}
+    if isinstance(corpus, Corpus):
+        lines = folder.validation.read_text(encoding="utf-8").splitlines()
+        others["validation"] = tuple(Pair(**json.loads(line)) for line in lines)
+    elif not others:
+        raise RunError(
+            f"the training files are not those with which {folder.path} was begun, so its validation split cannot be "
+            "drawn again; put the files back as they were"
+        )
+    return replace(scored, splits=others)
+
+
+def is_as_kept(folder: RunFolder, corpus: Any) -> bool:
+    return folder.validation.read_text(encoding="utf-8") == as_lines(corpus.splits["validation"])
+
+
+def as_lines(examples: Iterable[Any]) -> str:
+    return "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in examples)
+
+
+def write_summary(folder: RunFolder, summary: dict[str, Any]) -> None:
+    """What came of training, and the hashes of the tokenizers' files; that of the weights is in it already."""
+    hashes = {name: sha256_of(folder.path / name) for name in tokenizer_files(folder)}
+    write_json(folder.summary, {**summary, FILES: hashes})
+
+
+def read_summary(folder: RunFolder) -> dict[str, Any]:
+    return {name: value for name, value in read_json(folder.summary).items() if name != FILES}
+
+
+def refuse_foreign(folder: RunFolder, weights: dict[str, Tensor]) -> None:
+    """A file of another run may have the right shape; its hash is another."""
+    if not folder.summary.exists():
+        return
+    summary = read_json(folder.summary)
+    foreign = [
+        name
+        for name, expected in summary.get(FILES, {}).items()
+        if not (folder.path / name).is_file() or sha256_of(folder.path / name) != expected
+    ]
+    if summary.get("weights_sha256") not in (None, checkpoints.weights_hash(weights)):
+        foreign.append(folder.weights.name)
+    if foreign:
+        raise RunError(
+            f"{folder.path}: {' and '.join(foreign)} not as this run left it, by the hash in {folder.summary.name}; "
+            f"put the run's own back, or remove {folder.summary.name} to take what is there at its word"
+        )
+
+
+def tokenizer_files(folder: RunFolder) -> list[str]:
+    return [name for name in (JOINT, SOURCE, TARGET) if (folder.path / name).is_file()]
