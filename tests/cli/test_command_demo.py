@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,12 @@ def test_the_demo_replaces_only_an_earlier_demo(tmp_path: Path) -> None:
     (other / "recipe.toml").write_text('name = "mine"\n')
     assert "choose another --out" in regard("demo", "--out", tmp_path, *QUICK).error
     assert (other / "recipe.toml").read_text() == 'name = "mine"\n'
+
+
+def test_a_small_world_of_ones_own_is_no_demo(run: Path, tmp_path: Path) -> None:
+    own = shutil.copytree(run, tmp_path / "run")
+    assert "choose another --out" in regard("demo", "--out", tmp_path, *QUICK).error
+    assert (own / "model.safetensors").read_bytes() == (run / "model.safetensors").read_bytes()
 
 
 def test_stopping_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

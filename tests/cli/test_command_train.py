@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import itertools
 import json
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from command import regard, settings
+from rich.console import Console
 
+from regard.cli.console import TrainingBar
 from regard.core.errors import RunError
+from regard.runs.load import Run
 from regard.training.stopping import Interrupted
 
 Trained = tuple[Path, dict[str, Any]]
@@ -169,6 +176,32 @@ def test_scores_of_given_files_against_another_run(run: Path, tmp_path: Path) ->
     assert regard("evaluate", run, *options).lines[-1] == said["against"]["sentence"]
 
 
+def test_two_runs_are_compared_by_name_each_decoding_its_own_way(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Path(shutil.copytree(run, tmp_path / "other"))
+    recipe = other / "recipe.toml"
+    recipe.write_text(recipe.read_text().replace('kind = "greedy"', 'kind = "beam"\nsize = 3'))
+    source, reference = tmp_path / "in.en", tmp_path / "in.fr"
+    source.write_text("the cat sleeps\nthe dogs see a bird\n")
+    reference.write_text("le chat dort\nles chiens voient un oiseau\n")
+    asked: list[tuple[Path, Any]] = []
+
+    def predict(self: Run, texts: list[str], options: Any = None, progress: Any = None) -> list[str]:
+        asked.append((self.folder.path, (options or self.recipe.decoding).kind))
+        return ["le chat dort", "les chiens voient un oiseau" if self.folder.path == run else "un oiseau"]
+
+    monkeypatch.setattr(Run, "predict", predict)
+    options = ("--source", source, "--reference", reference, "--against", other)
+    said = regard("evaluate", run, *options, "--json").json["against"]
+    assert asked == [(other, "beam"), (run, "greedy")]
+    assert said["difference"] > 0
+    assert said["sentence"].startswith(f"{run} scores {said['difference']:.2f} BLEU more than {other} (")
+    asked.clear()
+    regard("evaluate", run, *options, "--beam", "2", "--json")
+    assert {kind for _, kind in asked} == {"beam"}
+
+
 def test_what_evaluation_refuses(run: Path, tmp_path: Path) -> None:
     assert "belong together" in regard("evaluate", run, "--source", "a").error
     missing = regard("evaluate", run, "--source", tmp_path / "a.en", "--reference", tmp_path / "a.fr").error
@@ -189,3 +222,25 @@ def test_a_missing_or_half_run_says_what_to_do(run: Path, tmp_path: Path) -> Non
     assert "it does not look like a run folder" in regard("evaluate", tmp_path).error
     (tmp_path / "recipe.toml").write_text((run / "recipe.toml").read_text())
     assert f"regard train {tmp_path}/recipe.toml --out {tmp_path} --resume" in regard("evaluate", tmp_path).error
+
+
+def test_the_bar_shows_step_loss_speed_and_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    screen, clock = io.StringIO(), itertools.count()
+    terminal = Console(
+        file=screen, force_terminal=True, width=160, color_system=None, highlight=False, get_time=lambda: next(clock)
+    )
+    monkeypatch.setattr("regard.cli.console.notes", terminal)
+    with TrainingBar(tmp_path) as bar:
+        bar.started(40, 0)
+        for step in range(1, 11):
+            bar.stepped(step, {"loss": 5.0 - step / 10, "tokens": 300.0, "seconds": 0.25})
+            bar.bar.refresh()
+        bar.validated(10, {"loss": 3.21, "token_accuracy": 0.5, "seconds": 2.5})
+        bar.bar.refresh()
+        bar.finished(10)
+    shown = next(line for line in reversed(screen.getvalue().splitlines()) if "10/40" in line)
+    assert "loss 4.000" in shown
+    assert "validation 3.210" in shown
+    assert "1,200 tokens/s" in shown
+    assert re.search(r"\d:\d\d:\d\d", shown), "the time that is left"
+    assert "step 10: validation loss 3.2100  token accuracy 0.500" in screen.getvalue()

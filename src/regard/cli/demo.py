@@ -26,6 +26,7 @@ SENTENCES = (
     "the men went to the market",
 )
 
+MARK = ".regard-demo"
 ON_THE_PAGE = (
     "exact_match", "compositional_exact_match", "bleu", "chrf", "token_accuracy", "alignment_error_rate"
 )  # fmt: skip
@@ -49,7 +50,7 @@ def demo(
     from regard.training.stopping import Interrupted
 
     run_folder = out / "run"
-    make_way(run_folder)
+    make_way(out)
     say("[bold]1. training[/bold] on sentences of the small world (Ctrl-C stops)", to=notes)
     began = time.monotonic()
     try:
@@ -82,14 +83,16 @@ def demo(
     say(plain(f"next: regard predict {run_folder} \"the small bird sings\""), style="dim")
 
 
-def make_way(folder: Path) -> None:
-    """An earlier demo is replaced; anything else that stands there is not touched."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    recipe = folder / "recipe.toml"
-    if not recipe.exists() or 'name = "small-world"' not in recipe.read_text(encoding="utf-8"):
-        raise OptionError(f"{folder} holds something else than an earlier demo; choose another --out")
-    shutil.rmtree(folder)
+def make_way(out: Path) -> None:
+    """The run of an earlier demo, known by its mark, is replaced; anything else that stands there is not touched."""
+    run_folder, mark = out / "run", out / MARK
+    holds_something = run_folder.exists() and not (run_folder.is_dir() and not any(run_folder.iterdir()))
+    if holds_something and not mark.exists():
+        raise OptionError(f"{run_folder} holds something else than an earlier demo; choose another --out")
+    if run_folder.exists():
+        shutil.rmtree(run_folder)
+    out.mkdir(parents=True, exist_ok=True)
+    mark.touch()
 
 
 def _words(text: str) -> tuple[str, ...]:
