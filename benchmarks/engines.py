@@ -114,6 +114,7 @@ def generation(arguments: argparse.Namespace) -> dict[str, Any]:
     from regard.decoding.options import Greedy
     from regard.interop.ctranslate2_engine import engine_of
     from regard.interop.exporting import to_huggingface
+    from regard.tasks.continuation import always
 
     by_batch: dict[int, list[dict[str, float]]] = {batch: [] for batch in BATCHES}
     with tempfile.TemporaryDirectory() as folder:
@@ -122,7 +123,7 @@ def generation(arguments: argparse.Namespace) -> dict[str, Any]:
         begun = [prompts(run, batch) for batch in BATCHES]
         (Path(folder) / "prompts.json").write_text(json.dumps(begun), encoding="utf-8")
         peer = [sys.executable, PEER, f"{folder}/model", exported.loader, f"{folder}/prompts.json"]
-        engines: dict[str, Any] = {"torch float32": run.continuation.engine(arguments.new)}
+        engines: dict[str, Any] = {"torch float32": run.continuation.engine(always(arguments.new))}
         engines |= {f"ctranslate2 {kind}": engine_of(run, kind) for kind in ("float32", "int8")}
         for number in range(arguments.rounds):
             told = subprocess.run(

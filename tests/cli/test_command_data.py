@@ -129,7 +129,7 @@ def test_lines_that_the_model_has_no_positions_for_are_named_before_the_first_st
     pairs.write(b"a b\na b c d\nb a\na\n", b"x y\nx\ny x\nx y x y\n")
     words = pairs.train("--set", "model.position.longest=4").error
     assert words == (
-        "the model has positions for 3 pieces, but 2 pairs have more (source and target): "
+        "the model has positions for 3 pieces; more have (source and target): "
         f"{pairs.folder}/train.en line 2 (4 and 1), {pairs.folder}/train.en line 4 (1 and 4); leave such training "
         "pairs out with task.longest=3, cut or split the others, or raise model.position.longest"
     )

@@ -233,6 +233,8 @@ def test_options_change_what_they_name_and_keep_the_rest_of_the_recipes_decoding
     assert choose(tuned, temperature=0.7, seed=4) == Sampling(temperature=0.7, seed=4, max_length=31)
     drawn = Sampling(temperature=0.7, top_k=40, seed=9, max_length=31)
     assert choose(drawn, top_p=0.8) == drawn.model_copy(update={"top_p": 0.8})
+    assert choose(drawn, top_k=0) == drawn.model_copy(update={"top_k": 0})
+    assert choose(tuned.model_copy(update={"n_best": 4}), beam=2).n_best == 1
     assert choose(drawn, n_best=3, seed=2) == drawn.model_copy(update={"n_best": 3, "seed": 2})
     assert choose(drawn, beam=2) == Beam(size=2, max_length=31)
     assert choose(drawn, beam=2, max_tokens=7).max_length == 7

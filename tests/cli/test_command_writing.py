@@ -88,8 +88,8 @@ def test_scores_and_samples_are_shown(writer: Path) -> None:
         (("--prompt", "a", "b"), "give --prompt, or texts, or --file"),
         (("--interactive", "--json"), "--interactive asks for its prompts itself"),
         (("a", "--stop", "b"), "belong to --prompt and --interactive"),
-        (("--prompt", "a", "--reference", "in.txt"), "--reference belong to texts, not to --prompt and --interactive"),
-        (("--interactive", "--scores", "--alignment"), "--scores, --alignment belong to texts"),
+        (("--prompt", "a", "--reference", "in.txt"), "nothing that belongs to texts; leave out --reference"),
+        (("--interactive", "--scores", "--alignment"), "leave out --scores, --alignment"),
         (("--prompt", "a", "--greedy", "--min-p", 0.1), "do not go together"),
     ],
 )

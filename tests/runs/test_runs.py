@@ -308,8 +308,8 @@ def test_weights_of_the_right_shape_that_are_not_this_runs_are_noticed(copied: P
     with pytest.raises(RunError) as caught:
         regard.load(copied)
     assert str(caught.value) == (
-        f"{copied}: model.safetensors not as this run left it, by the hash in summary.json; put the run's own back, "
-        "or remove summary.json to take what is there at its word"
+        f"{copied}: not as this run left them, by the hashes in summary.json: model.safetensors; put the run's own "
+        "back, or remove summary.json to take what is there at its word"
     )
     (copied / "summary.json").unlink()
     assert regard.load(copied).predict(["a b"])
@@ -322,7 +322,7 @@ def test_a_tokenizer_of_the_right_size_that_is_not_this_runs_is_noticed(copied: 
     one, other = list(words)[-2:]
     words[one], words[other] = words[other], words[one]
     file.write_text(json.dumps(tree), encoding="utf-8")
-    with pytest.raises(RunError, match=r"copy: tokenizer\.json not as this run left it"):
+    with pytest.raises(RunError, match=r"not as this run left them, .*summary\.json: tokenizer\.json; put"):
         regard.load(copied)
 
 

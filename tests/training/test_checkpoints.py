@@ -140,9 +140,10 @@ def test_best_weights_that_are_damaged_or_missing_are_told(run: Path) -> None:
     loop, seen = make_loop(run, "training.final=best")
     loop.resume()
     loop.finish()
-    assert seen.sayings == ["nothing was validated, so no weights are the best: the run ends with the last ones"]
-    shutil.copytree(run / "checkpoints" / "step-00000004", run / "checkpoints" / "best")
-    flip(run / "checkpoints" / "best" / "weights.safetensors")
+    best = run / "checkpoints" / "best"
+    assert seen.sayings == [f"there are no best weights in {best}: the run ends with the last ones"]
+    shutil.copytree(run / "checkpoints" / "step-00000004", best)
+    flip(best / "weights.safetensors")
     with pytest.raises(TrainingError, match=r"is damaged.*it holds the best weights.*Remove .*best, and --resume ends"):
         loop.finish()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.console import JSON_OPTION, TrainingBar, counting, notes, plain, say, write_json
+from regard.cli.console import JSON_OPTION, Silent, TrainingBar, counting, notes, plain, say, write_json
 from regard.cli.evaluate import show
 from regard.core.errors import OptionError
 
@@ -50,12 +50,12 @@ def demo(
     from regard.training.stopping import Interrupted
 
     run_folder = out / "run"
-    make_way(out)
+    make_way(run_folder)
     say("[bold]1. training[/bold] on sentences of the small world (Ctrl-C stops)", to=notes)
     began = time.monotonic()
     try:
         with TrainingBar(run_folder) as bar:
-            train("small-world", run_folder, settings, observers=[bar])
+            train("small-world", run_folder, settings, observers=[Marking(run_folder), bar])
     except Interrupted as stop:
         say(f"stopped after step {stop.step}; the next demo starts anew", to=notes)
         raise typer.Exit(130) from None
@@ -83,16 +83,23 @@ def demo(
     say(plain(f"next: regard predict {run_folder} \"the small bird sings\""), style="dim")
 
 
-def make_way(out: Path) -> None:
-    """The run of an earlier demo, known by its mark, is replaced; anything else that stands there is not touched."""
-    run_folder, mark = out / "run", out / MARK
-    holds_something = run_folder.exists() and not (run_folder.is_dir() and not any(run_folder.iterdir()))
-    if holds_something and not mark.exists():
-        raise OptionError(f"{run_folder} holds something else than an earlier demo; choose another --out")
-    if run_folder.exists():
-        shutil.rmtree(run_folder)
-    out.mkdir(parents=True, exist_ok=True)
-    mark.touch()
+class Marking(Silent):
+    """Leaves a mark in the run, so that the next demo knows it for one of its kind."""
+
+    def __init__(self, folder: Path) -> None:
+        self.mark = folder / MARK
+
+    def started(self, total_steps: int, step: int) -> None:
+        self.mark.touch()
+
+
+def make_way(folder: Path) -> None:
+    """The run of an earlier demo is replaced; anything else that stands there is not touched."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / MARK).exists():
+        raise OptionError(f"{folder} was not made by a demo, so it is left alone; remove it, or choose another --out")
+    shutil.rmtree(folder)
 
 
 def _words(text: str) -> tuple[str, ...]:

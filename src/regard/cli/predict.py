@@ -43,19 +43,16 @@ def predict(
     beam: int = typer.Option(0, "--beam", metavar="N", min=0, help=BEAM, show_default=False),
     greedy: bool = typer.Option(False, "--greedy", metavar="", help=GREEDY),
     temperature: float = typer.Option(None, "--temperature", metavar="T", min=0.0, help="Sample; higher is bolder."),
-    top_k: int = typer.Option(
-        0, "--top-k", metavar="K", min=0, help="Sample among the K best tokens.", show_default=False
-    ),
+    top_k: int = typer.Option(None, "--top-k", metavar="K", min=0, help="Sample among the K best tokens (0: all)."),
     top_p: float = typer.Option(
-        1.0, "--top-p", metavar="P", min=0.0, max=1.0, help="Sample among the best tokens that together hold P."
+        None, "--top-p", metavar="P", min=0.0, max=1.0, help="Sample among the best tokens that together hold P."
     ),
     min_p: float = typer.Option(
-        0.0, "--min-p", metavar="P", min=0.0, max=1.0, show_default=False,
+        None, "--min-p", metavar="P", min=0.0, max=1.0,
         help="Sample among tokens at least P times as probable as the best.",
     ),
     repetition_penalty: float = typer.Option(
-        1.0, "--repetition-penalty", metavar="X", min=0.0, help="Above 1: what was said becomes less probable.",
-        show_default=False,
+        None, "--repetition-penalty", metavar="X", min=0.0, help="Above 1: what was said becomes less probable."
     ),
     seed: int = typer.Option(None, "--seed", metavar="N", min=0, help="Of sampling: same seed, same answers."),
     n_best: int = typer.Option(
@@ -99,7 +96,7 @@ def predict(
     of_texts = {"scores": scores, "alignment": alignment, "reference": reference, "context": context}
     if (prompt is not None or interactive) and said(of_texts):
         named = ", ".join(said(of_texts))
-        raise OptionError(f"{named} belong to texts, not to --prompt and --interactive; leave them out")
+        raise OptionError(f"--prompt and --interactive take nothing that belongs to texts; leave out {named}")
     if reference is not None and said(chosen):
         raise OptionError(
             f"--reference scores given answers and decodes nothing; leave out the way of decoding: "

@@ -13,14 +13,17 @@ if TYPE_CHECKING:
 
 BEAM = "Beam size; without a way of decoding, the recipe's own is used."
 GREEDY = "The best token at every step."
-UNSAID: dict[str, Any] = {"top_p": 1.0, "repetition_penalty": 1.0, "n_best": 1, "temperature": None, "seed": None}
-"""What an option holds when nobody gave it, where that is not 0, nothing or no."""
+UNSAID = {"beam": 0, "max_tokens": 0, "n_best": 1}
+"""What an option holds when nobody gave it, where that is a number and not nothing or no."""
 
 
 def said(options: Mapping[str, Any]) -> list[str]:
     """The options that were given, as they are typed."""
-    given = (name for name, value in options.items() if value is not None and value != UNSAID.get(name, 0))
-    return [f"--{name.replace('_', '-')}" for name in given]
+    return [
+        f"--{name.replace('_', '-')}"
+        for name, value in options.items()
+        if value is not None and value is not False and value != UNSAID.get(name)
+    ]
 
 
 def choose(
@@ -29,10 +32,10 @@ def choose(
     beam: int = 0,
     greedy: bool = False,
     temperature: float | None = None,
-    top_k: int = 0,
-    top_p: float = 1.0,
-    min_p: float = 0.0,
-    repetition_penalty: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    min_p: float | None = None,
+    repetition_penalty: float | None = None,
     seed: int | None = None,
     n_best: int = 0,
     max_tokens: int = 0,
@@ -43,15 +46,17 @@ def choose(
 
 
 def _named(
-    default: Any, beam: int, greedy: bool, temperature: float | None, top_k: int, top_p: float, min_p: float,
-    repetition_penalty: float, seed: int | None, n_best: int,
+    default: Any, beam: int, greedy: bool, temperature: float | None, top_k: int | None, top_p: float | None,
+    min_p: float | None, repetition_penalty: float | None, seed: int | None, n_best: int,
 ) -> Strategy:  # fmt: skip
     from regard.core.config import parse
     from regard.decoding.options import Beam, Greedy, Sampling
 
     if temperature == 0:
         raise OptionError("--temperature 0 leaves nothing to chance; use --greedy, or a temperature above 0")
-    sampling = temperature is not None or top_k > 0 or top_p < 1 or min_p > 0 or repetition_penalty != 1
+    sampled = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p,
+               "repetition_penalty": repetition_penalty}  # fmt: skip
+    sampling = bool(said(sampled))
     ways = {"--beam": beam, "--greedy": greedy, "--temperature/--top-k/--top-p/--min-p": sampling}
     named = [name for name, wanted in ways.items() if wanted]
     if len(named) > 1:
@@ -67,12 +72,10 @@ def _named(
             raise OptionError("--greedy knows one answer only; use --beam N or --temperature T with --n-best")
         return parse(Greedy, _kept(default, "greedy"), where)
     if sampling:
-        options = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p,
-                   "repetition_penalty": repetition_penalty, "seed": seed}  # fmt: skip
-        given = {name: value for name, value in options.items() if said({name: value})}
+        given = {name: value for name, value in {**sampled, "seed": seed}.items() if value is not None}
         return parse(Sampling, {**_kept(default, "sampling"), **given, **answers}, where)
     if beam:
-        return parse(Beam, {**_kept(default, "beam"), "size": max(beam, n_best), **answers}, where)
+        return parse(Beam, {**_kept(default, "beam"), "size": max(beam, n_best), "n_best": max(n_best, 1)}, where)
     if n_best > 1 and not hasattr(default, "n_best"):
         raise OptionError(
             f"this run's own decoding is {default.kind}, which knows one answer only; "

@@ -103,10 +103,10 @@ def split_questions(run: Run, split: str = "validation", examples: int = 50) -> 
 def _pair(run: Run, text: str, target: str) -> Question:
     source, answer = run.vocabularies.source, run.vocabularies.target
     longest = getattr(run.model, "longest", (0, 0))
-    source_ids = source.encode(text)
+    source_ids = source.encode(text.strip())  # as pairs are read from files
     refuse_long([source_ids], longest[0])
     if target:
-        answer_ids = answer.encode(target)
+        answer_ids = answer.encode(target.strip())
     else:
         strategy = cast(Strategy, run.recipe.decoding)
         answer_ids = list(run.engine.predict([source_ids], strategy)[0][0].tokens)

@@ -69,7 +69,7 @@ def head_similarity(
         with record(model, pattern) as seen:
             model(*one.inputs())
         for kind in heads:
-            own = [seen[name].weights[0].double().cpu() for name in seen if kind_of(model, name) == kind]
+            own = [seen[name].weights[0].cpu().double() for name in seen if kind_of(model, name) == kind]
             divergence_NNT = divergences(torch.cat(own))
             sums[kind] += divergence_NNT.sum(-1)
             rows[kind] += divergence_NNT.shape[-1]

@@ -122,7 +122,7 @@ def _count(run: Run, asked: Question, pattern: str, sums: dict[HeadAt, HeadSums]
         ids = asked.source_ids if kind in ("encoder", "cross") else asked.ids
         separators_S = np.array(ids) == asked.closing
         assert len(separators_S) == len(columns)
-        for head, weights_TS in enumerate(attention.weights[0].double().cpu().numpy()):
+        for head, weights_TS in enumerate(attention.weights[0].cpu().double().numpy()):
             sums[name, head].add(weights_TS, separators_S)
 
 

@@ -143,7 +143,7 @@ def _one_text(
     with torch.inference_mode(), record(model, pattern) as seen:
         before_TW = answer(model, asked)
     effects_TS = effects(model, asked, before_TW)
-    weights = {name: attention.weights[0].double().cpu().numpy() for name, attention in seen.items()}
+    weights = {name: attention.weights[0].cpu().double().numpy() for name, attention in seen.items()}
     rows = list(asked.asked)
     found = {}
     for name, head in heads:
@@ -165,7 +165,7 @@ def effects(model: Any, asked: Question, before_TW: Tensor) -> np.ndarray:
     found = []
     for position in range(asked.readable):
         after_TW = answer(model, asked.without(position)) if asked.readable > 1 else before_TW
-        found.append(total_variation(before_TW, after_TW).double().cpu().numpy())
+        found.append(total_variation(before_TW, after_TW).cpu().double().numpy())
     return np.stack(found, axis=1)
 
 
@@ -196,7 +196,7 @@ def _after(
         after_TW = answer(model, asked)
     rows = list(asked.asked)
     moved = total_variation(before_TW[rows], after_TW[rows]).mean()
-    return float(moved), float((before_TW[rows].argmax(-1) == after_TW[rows].argmax(-1)).double().mean())
+    return float(moved), float((before_TW[rows].argmax(-1) == after_TW[rows].argmax(-1)).cpu().double().mean())
 
 
 def _evidence(place: HeadAt, found: Sequence[_Found]) -> HeadEvidence:

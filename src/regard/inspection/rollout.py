@@ -60,7 +60,7 @@ def rollout(run: Run, text: str, target: str = "", *, kind: Kind | None = None) 
     asked = question(run, text, target)
     with record(model, "*") as seen:
         model(*asked.inputs())
-    weights = [seen[name].weights[0].mean(0).double().cpu() for name in stacks[chosen]]
+    weights = [seen[name].weights[0].mean(0).cpu().double() for name in stacks[chosen]]
     rolled = tuple(tuple(map(tuple, after_TS.tolist())) for after_TS in rolled_out(weights))
     return Rollout(chosen, tuple(stacks[chosen]), axes(asked, chosen)[0], rolled)
 

@@ -118,7 +118,7 @@ def position_losses(model: Any, tokens_BT: Tensor) -> tuple[float, ...]:
     for part_BT in tokens_BT.split(16):
         logits_BTW = model.head(model(part_BT[:, :-1])).float()
         losses_BT = functional.cross_entropy(logits_BTW.transpose(1, 2), part_BT[:, 1:], reduction="none")
-        total_T += losses_BT.sum(0).double().cpu()
+        total_T += losses_BT.sum(0).cpu().double()
     return tuple((total_T / len(tokens_BT)).tolist())
 
 

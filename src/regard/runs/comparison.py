@@ -19,6 +19,7 @@ from regard.core.files import read_json, write_json
 from regard.core.seams import Observer, Progress
 from regard.data.corpus import Pair
 from regard.runs.budget import Budget, Pace, measure_pace, with_steps
+from regard.runs.evaluate import scored_splits
 from regard.runs.folder import RunFolder, differences
 from regard.runs.kept import held_out
 from regard.runs.load import Run, load
@@ -169,7 +170,7 @@ def scored(run: Run, trained: Trained, progress: Progress | None = None) -> dict
     """All that a report tells about one run; the scores are the run's own, as ``regard evaluate`` would give them."""
     corpus = held_out(run.folder, load_corpus(run.recipe))
     task = build_task(run.recipe, corpus, run.vocabularies)
-    split = next((name for name in corpus.splits if name != "validation"), "validation")
+    split = scored_splits(corpus.splits)[0]
     pairs = corpus.splits[split]
     began = time.perf_counter()
     answers = [

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from regard.core.errors import RunError
 from regard.core.files import read_json, sha256_of, write_json, write_text
@@ -13,9 +12,6 @@ from regard.data.corpus import Corpus, Pair
 from regard.data.vocabularies import JOINT, SOURCE, TARGET
 from regard.runs.folder import RunFolder
 from regard.training import checkpoints
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 FILES = "files"  # in summary.json: the hashes of the files beside it
 
@@ -25,7 +21,8 @@ def keep_validation(folder: RunFolder, corpus: Any) -> None:
     if not corpus.validation_was_set_aside:
         return
     if not folder.validation.exists():
-        write_text(folder.validation, as_lines(corpus.splits["validation"]))
+        lines = (json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in corpus.splits["validation"])
+        write_text(folder.validation, "".join(lines))
     elif not is_as_kept(folder, corpus):
         raise RunError(
             f"the training files are not those with which {folder.path} was begun: the validation split drawn from "
@@ -43,8 +40,7 @@ def held_out(folder: RunFolder, corpus: Any) -> Any:
         return scored
     others = {split: own for split, own in scored.splits.items() if split != "validation"}
     if isinstance(corpus, Corpus):
-        lines = folder.validation.read_text(encoding="utf-8").splitlines()
-        others["validation"] = tuple(Pair(**json.loads(line)) for line in lines)
+        others["validation"] = tuple(Pair(**one) for one in kept_examples(folder))
     elif not others:
         raise RunError(
             f"the training files are not those with which {folder.path} was begun, so its validation split cannot be "
@@ -54,11 +50,18 @@ def held_out(folder: RunFolder, corpus: Any) -> Any:
 
 
 def is_as_kept(folder: RunFolder, corpus: Any) -> bool:
-    return folder.validation.read_text(encoding="utf-8") == as_lines(corpus.splits["validation"])
+    """Whatever the files are called now."""
+    drawn = [json.loads(json.dumps(asdict(one))) for one in corpus.splits["validation"]]
+    return [without_origin(one) for one in kept_examples(folder)] == [without_origin(one) for one in drawn]
 
 
-def as_lines(examples: Iterable[Any]) -> str:
-    return "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in examples)
+def kept_examples(folder: RunFolder) -> list[dict[str, Any]]:
+    lines = folder.validation.read_text(encoding="utf-8").split("\n")  # a text may hold other ends of lines
+    return [json.loads(line) for line in lines if line]
+
+
+def without_origin(example: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in example.items() if name != "origin"}
 
 
 def write_summary(folder: RunFolder, summary: dict[str, Any]) -> None:
@@ -71,7 +74,7 @@ def read_summary(folder: RunFolder) -> dict[str, Any]:
     return {name: value for name, value in read_json(folder.summary).items() if name != FILES}
 
 
-def refuse_foreign(folder: RunFolder, weights: dict[str, Tensor]) -> None:
+def refuse_foreign(folder: RunFolder) -> None:
     """A file of another run may have the right shape; its hash is another."""
     if not folder.summary.exists():
         return
@@ -81,11 +84,12 @@ def refuse_foreign(folder: RunFolder, weights: dict[str, Tensor]) -> None:
         for name, expected in summary.get(FILES, {}).items()
         if not (folder.path / name).is_file() or sha256_of(folder.path / name) != expected
     ]
-    if summary.get("weights_sha256") not in (None, checkpoints.weights_hash(weights)):
+    expected = summary.get("weights_sha256")
+    if expected is not None and checkpoints.weights_hash(checkpoints.load_tensors(folder.weights)) != expected:
         foreign.append(folder.weights.name)
     if foreign:
         raise RunError(
-            f"{folder.path}: {' and '.join(foreign)} not as this run left it, by the hash in {folder.summary.name}; "
+            f"{folder.path}: not as this run left them, by the hashes in {folder.summary.name}: {', '.join(foreign)}; "
             f"put the run's own back, or remove {folder.summary.name} to take what is there at its word"
         )
 

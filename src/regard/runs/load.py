@@ -144,7 +144,7 @@ class Run:
         words: Callable[[str], Sequence[str]] = str.split,
     ) -> list[WordWeights]:
         """What each target word reads of the source, for every head, under teacher forcing."""
-        sources, targets = self._spelled(sources, targets)
+        sources, targets = self._spelled(stripped(sources), stripped(targets))
         pairs = [Pair(source, target) for source, target in zip(sources, targets, strict=True)]
         both = [(words(pair.source), words(pair.target)) for pair in pairs]
         return word_weights(self.task, self.model, pairs, both, self.device)
@@ -164,7 +164,14 @@ class Run:
 
 
 def load(run: str | Path, device: str = "") -> Run:
-    """Everything after training starts here."""
+    """Everything after training starts here; files that are not the run's own are refused."""
+    found = load_as_it_stands(run, device)
+    refuse_foreign(found.folder)
+    return found
+
+
+def load_as_it_stands(run: str | Path, device: str = "") -> Run:
+    """The same without a look at the hashes, for those who want to know what is wrong."""
     folder = RunFolder(Path(run).expanduser())
     folder.require(folder.recipe, folder.weights)
     recipe = parse(Recipe, read_toml(folder.recipe), where=str(folder.recipe))
@@ -176,7 +183,5 @@ def load(run: str | Path, device: str = "") -> Run:
     model = headed(recipe, task)
     if not recipe.start.adapters.merge:
         adapt(recipe, model)
-    weights = checkpoints.load_tensors(folder.weights)
-    checkpoints.put_weights(model, weights, str(folder.weights))
-    refuse_foreign(folder, weights)
+    checkpoints.put_weights(model, checkpoints.load_tensors(folder.weights), str(folder.weights))
     return Run(folder, recipe, vocabularies, model.to(where).eval(), where, task)

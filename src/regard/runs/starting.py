@@ -17,6 +17,7 @@ from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.layers.adapters import AdapterConfig, matches, merged_weights
 from regard.runs.folder import RunFolder
+from regard.runs.kept import refuse_foreign
 from regard.training import checkpoints
 
 BODY = "body."
@@ -96,6 +97,7 @@ def put_origin(
     if not start.run or checkpoints.latest(kept)[0] is not None:
         return
     origin = Origin.at(start.run)
+    refuse_foreign(origin.folder)
     held = merged_weights(checkpoints.load_tensors(origin.folder.weights), origin.recipe.start.adapters.alpha)
     wanted = checkpoints.weights_of(model)
     theirs = {plain(name): tensor for name, tensor in of_the_body(held).items()}

@@ -98,8 +98,8 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     refuse_misfit(recipe.start, vocabularies, corpus)
     task = build_task(recipe, corpus, vocabularies)
     if ranks.leads:
-        corpus.ledger.save(folder.ledger)
         keep_validation(folder, corpus)
+        corpus.ledger.save(folder.ledger)
     model = headed(recipe, task)
     if hasattr(task, "check_room"):
         task.check_room(model)

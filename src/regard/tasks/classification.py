@@ -203,7 +203,7 @@ class Classification:
         found_NC = np.zeros((len(examples), len(self.places)), np.float64)
         for indices in telling(in_length_order(self.lengths(examples), READ_AT_ONCE), len(examples), progress):
             batch = self.collate([examples[index] for index in indices], device)
-            found_NC[indices] = FIGURES[kind](logits_of(model, batch.text).double()).cpu().numpy()
+            found_NC[indices] = FIGURES[kind](logits_of(model, batch.text).cpu().double()).numpy()
         return found_NC
 
     def classify(

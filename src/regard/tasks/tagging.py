@@ -178,7 +178,7 @@ class Tagging:
         found = [np.tile(unknown_C, (len(one.words), 1)) for one in examples]
         for indices in telling(in_length_order(self.lengths(stretches), READ_AT_ONCE), len(stretches), progress):
             own = [stretches[index] for index in indices]
-            said_MC = word_logits(model, self.collate(own, device)).double().softmax(dim=-1).cpu().numpy()
+            said_MC = word_logits(model, self.collate(own, device)).cpu().double().softmax(dim=-1).numpy()
             ends = np.cumsum([len(one.words_M) for one in own])
             for one, said_NC in zip(own, np.split(said_MC, ends[:-1]), strict=True):
                 found[one.sentence][one.words_M] = said_NC

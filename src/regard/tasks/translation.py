@@ -132,7 +132,7 @@ class Translation:
         ]
         if places:
             raise DataError(
-                f"the model has positions for {room} pieces, but {len(places)} pairs have more (source and target): "
+                f"the model has positions for {room} pieces; more have (source and target): "
                 + ", ".join(places[:10])
                 + (f" and {len(places) - 10} others" if len(places) > 10 else "")
                 + f"; leave such training pairs out with task.longest={room}, cut or split the others, or raise "

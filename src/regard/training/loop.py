@@ -357,7 +357,7 @@ class Loop:
     def finish_with_best(self) -> None:
         folder = self.folder / "best"
         if not folder.exists():
-            self.tell("said", "nothing was validated, so no weights are the best: the run ends with the last ones")
+            self.tell("said", f"there are no best weights in {folder}: the run ends with the last ones")
             return
         damaged = checkpoints.first_damaged([folder])
         if damaged is not None:
