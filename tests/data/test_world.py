@@ -23,6 +23,7 @@ from regard.data.world.nouns import NOUNS
 from regard.data.world.pairs import LONGEST, SHORTEST, sample
 from regard.data.world.phrases import PhraseDrawer
 from regard.data.world.sounds import join
+from regard.data.world.syntax import NounPhrase, Pronoun
 from regard.data.world.verbs import BE, VERBS
 
 PENN_LEAF = re.compile(r"\((\S+) ([^()\s]+)\)")
@@ -251,6 +252,40 @@ def test_tags_and_tree(pairs: list[WorldPair]) -> None:
         assert pair.tree.count("(") == pair.tree.count(")")
         assert re.fullmatch(r"\(S \(.*\)\)", pair.tree)
         assert not re.search(r"\( |  | \)|\(\)", pair.tree)
+
+
+def test_trees_have_their_phrases(pairs: list[WorldPair]) -> None:
+    trees = "\n".join(pair.tree for pair in pairs)
+    for word, phrase in (("often", "ADVP (RB"), ("never", "ADVP (RB"), ("when", "WHADVP (WRB")):
+        assert f"({phrase} {word})" in trees
+        assert len(re.findall(rf" {word}\)", trees)) == trees.count(f"({phrase} {word})"), word
+    assert re.search(r"\((VBD|VBZ|VBP) (was|were|is|are)\) \(RB not\)", trees)
+
+
+def test_a_sentence_has_one_tree_and_one_sense() -> None:
+    """Behind "the mouse that slept", a place, a time or a manner could be said of either clause."""
+    drawer, ending, contradicted, reasons = Drawer(random.Random(5)), 0, 0, 0
+    for _ in range(5000):
+        sentence = drawer.sentence()
+        clause = sentence.first
+        if getattr(clause.object, "relative", None) is not None:
+            ending += 1
+            assert (clause.place, clause.time, clause.manner) == (None, None, None)
+        if sentence.conjunction == "because" and isinstance(sentence.first.subject, NounPhrase):
+            reasons += 1
+            said = {adjective.rank for adjective in sentence.first.subject.adjectives}
+            echoed = isinstance(sentence.second.subject, Pronoun)
+            contradicted += echoed and getattr(sentence.second.predicate, "rank", None) in said
+    assert ending > 50
+    assert reasons > 50
+    assert not contradicted
+
+
+def test_an_indefinite_plural_is_not_denied(pairs: list[WorldPair], others: list[WorldPair]) -> None:
+    """"Des chats n'étaient pas heureux" nobody says."""
+    for pair in (*pairs, *others):
+        denied = re.search(r"(^|parce que |quand |et |mais )des ((?!qu)\w+ ){1,3}n(e |')", pair.target)
+        assert not denied, pair.target
 
 
 def test_answers_are_spans(pairs: list[WorldPair]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from .adjectives import ADJECTIVES, FEELINGS
 from .combinations import ADJECTIVES_OF, DEEDS_OF, OBJECTS_OF, SUBJECTS_OF, VERBS_TAKING
-from .function_words import AROUND, NEVER, NOT, OFTEN, PAST_TIMES, PRESENT_TIMES, STILL, THE, A
+from .function_words import AROUND, NEVER, NOT, OFTEN, PAST_TIMES, PRESENT_TIMES, SOME, STILL, THE, A
 from .lexemes import Adjective, Feeling, Frequency, Noun, Verb
 from .mood import clause_mood, phrases_of
 from .nouns import nouns_of
@@ -59,7 +59,7 @@ class Drawer:
             return Sentence(label, self._clause(past, 1.0))
         if form < 0.82:
             first, second = self._clause(past, 0.5), self._clause(past, 0.5)
-            conjunction = "and" if clause_mood(first) == clause_mood(second) else "but"
+            conjunction = "and" if _sign(clause_mood(first)) == _sign(clause_mood(second)) else "but"
             return Sentence(label, first, conjunction, second)
         if form < 0.92:
             first = self._deed(past, 0.5, _DEEDS)
@@ -88,7 +88,7 @@ class Drawer:
         else:
             return self._whereabouts(past, richness)
         timeless = clause.verb.imperfect or clause.frequency in (NEVER, OFTEN)
-        if richness == 1.0 and not timeless and self._draw.chance(0.12):
+        if richness == 1.0 and not timeless and not _ends_in_relative(clause) and self._draw.chance(0.12):
             clause.time = self._draw.pick(PAST_TIMES if past else PRESENT_TIMES)
         return clause
 
@@ -136,10 +136,12 @@ class Drawer:
         echo = self._echo(first.subject) if draw.chance(0.6) else None
         subject = echo or draw.phrase(_ANIMATE, richness=0.0)
         clause = Clause(draw.label(), BE, first.past, subject)
-        states = [state for state in _STATES if state.mood * mood >= 0]
+        described = phrases_of(first.subject if echo else subject)
+        said = {adjective.rank for phrase in described for adjective in phrase.adjectives}
+        states = [state for state in _STATES if state.mood * mood >= 0 and _can_be_said(state, said)]
         clause.predicate = draw.fresh(states)
-        if mood == 0:
-            clause.frequency = draw.pick(_LASTING)
+        if mood == 0 and not (isinstance(subject, NounPhrase) and subject.determiner is SOME):
+            clause.frequency = draw.pick(_LASTING)  # "des chats n'étaient pas" nobody says
         return clause
 
     def _echo(self, subject: Subject) -> Pronoun | None:
@@ -209,6 +211,8 @@ class Drawer:
         scale = richness * (0.4 if verb.objects else 1.0)
         if verb.places and (verb.place_chance == 1.0 or draw.chance(verb.place_chance * scale)):
             clause.place = draw.place(verb.places, richness)
+        if _ends_in_relative(clause):
+            clause.manner = clause.place = None
 
     def _add_object(self, clause: Clause, richness: float) -> None:
         """A denied indefinite object stays singular and bare, since French turns its article into "de"."""
@@ -222,6 +226,15 @@ class Drawer:
         plain = clause.gap == "none" and clause.recipient is None and clause.verb not in GIVING
         if plain and richness == 1.0 and not (clause.negative and clause.object.determiner is A):
             self._extend(clause.object, clause.past, richness)
+
+
+def _sign(mood: int) -> int:
+    return (mood > 0) - (mood < 0)
+
+
+def _ends_in_relative(clause: Clause) -> bool:
+    """Whether what follows could be said of either clause: "saw the mouse that slept near the house"."""
+    return clause.gap == "none" and isinstance(clause.object, NounPhrase) and clause.object.relative is not None
 
 
 def _is_negative(frequency: Frequency | None) -> bool:

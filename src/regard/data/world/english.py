@@ -69,9 +69,13 @@ def _clause(text: EnglishText, clause: Clause, whole: Sentence | None = None) ->
 
 def _subordinate(text: EnglishText, whole: Sentence, clause: Clause) -> None:
     start = len(text.words)
-    penn = "IN" if whole.conjunction == "because" else "WRB"
     text.open("SBAR")
-    text.word(whole.conjunction, penn, "SCONJ", whole.label, "conjunction")
+    if whole.conjunction == "because":
+        text.word("because", "IN", "SCONJ", whole.label, "conjunction")
+    else:
+        text.open("WHADVP")
+        text.word(whole.conjunction, "WRB", "SCONJ", whole.label, "conjunction")
+        text.close()
     _clause(text, clause)
     text.close()
     text.spans[whole.label, "subordinate"] = (start, len(text.words))
@@ -159,8 +163,10 @@ def _verb_group(text: EnglishText, clause: Clause) -> int:
     if verb is BE:
         text.open("VP")
         text.word(finite, _finite_tag(clause), "AUX", label, "verb")
-        if frequency:
-            text.word(frequency.english, "RB", "PART" if frequency is NOT else "ADV", label, "frequency")
+        if frequency is NOT:
+            text.word("not", "RB", "PART", label, "frequency")
+        elif frequency:
+            _frequency(text, clause)
         return 1
     if frequency is NOT:
         text.open("VP")
@@ -170,12 +176,17 @@ def _verb_group(text: EnglishText, clause: Clause) -> int:
         text.word(verb.base, "VB", "VERB", label, "verb")
         return 2
     if frequency:
-        text.open("ADVP")
-        text.word(frequency.english, "RB", "ADV", label, "frequency")
-        text.close()
+        _frequency(text, clause)
     text.open("VP")
     text.word(finite, _finite_tag(clause), "VERB", label, "verb")
     return 1
+
+
+def _frequency(text: EnglishText, clause: Clause) -> None:
+    assert clause.frequency is not None
+    text.open("ADVP")
+    text.word(clause.frequency.english, "RB", "ADV", clause.label, "frequency")
+    text.close()
 
 
 def _finite_tag(clause: Clause) -> str:

@@ -1,5 +1,6 @@
 """Questions about a sentence whose answers are spans of its English words."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from .english import EnglishText, finite_form, helper_form
@@ -29,7 +30,8 @@ def ask(sentence: Sentence, text: EnglishText) -> tuple[Question, ...]:
         span = text.spans[sentence.label, "subordinate"]
         asked = _inverted(_REASONS[sentence.conjunction], sentence.first, text, "")
         questions.append(_question(asked, text, span))
-    return tuple(questions)
+    times = Counter(question.text for question in questions)
+    return tuple(question for question in questions if times[question.text] == 1)  # two answers would both be right
 
 
 def _about(clause: Clause, text: EnglishText) -> list[Question]:
