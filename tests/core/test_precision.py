@@ -35,3 +35,12 @@ def test_a_processor_that_would_round_is_left_alone(monkeypatch: pytest.MonkeyPa
         assert not onednn_is_faster()
     finally:
         onednn_is_faster.cache_clear()
+
+
+def test_the_answer_does_not_depend_on_who_asks_first() -> None:
+    """Asked inside autocast, whose products are narrow, it would be no for the rest of the process."""
+    onednn_is_faster.cache_clear()
+    outside = onednn_is_faster()
+    onednn_is_faster.cache_clear()
+    with torch.autocast("cpu", torch.bfloat16):
+        assert onednn_is_faster() == outside

@@ -15,8 +15,9 @@ import regard
 from regard.core.errors import DataError, RegardError, RunError
 from regard.decoding.options import Beam, Greedy
 from regard.runs.evaluate import evaluate
+from regard.runs.folder import RunFolder
 from regard.runs.journal import MetricsFile
-from regard.runs.kept import held_out
+from regard.runs.kept import held_out, read_summary
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.runs.significance import significance
@@ -424,7 +425,7 @@ def test_a_run_made_before_a_setting_existed_can_be_resumed(copied: Path) -> Non
     recipe = copied / "recipe.toml"
     text = recipe.read_text(encoding="utf-8")
     assert "consistency = 0.0\n" in text
-    before = json.loads((copied / "summary.json").read_text(encoding="utf-8"))
+    before = read_summary(RunFolder(copied))
     recipe.write_text(text.replace("consistency = 0.0\n", ""), encoding="utf-8")
     assert asdict(regard.train(Recipe.read("copy", TINY), copied, resume=True)) == before
     with pytest.raises(RunError, match=r"task\.consistency = nothing in the folder, 1\.0 given"):

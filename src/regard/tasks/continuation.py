@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -55,25 +57,40 @@ class Continuation:
             """Its own: an answer does not depend on how long the other prompts are."""
             return min(wanted, self.context - len(opening)) if self.context else wanted
 
-        most = wanted if self.other is None else min(map(room, openings), default=wanted)  # it has one limit for all
         single = Listener(self.tokenizer, openings[:1], stop, stream) if len(openings) == 1 else None
-        found = self.engine(room).predict(
-            openings,
-            options.model_copy(update={"max_length": most}),
-            prompts=openings,
-            progress=progress,
-            watch=None if not stop and stream is None else (
-                lambda places: single or Listener(self.tokenizer, [openings[place] for place in places], stop)
-            ),
-        )
+        found: dict[int, list[Hypothesis]] = {}
+        for limit, group in self.groups(openings, wanted, room).items():
+            chosen = [openings[place] for place in group]
+            done = self.engine(room).predict(
+                chosen,
+                options.model_copy(update={"max_length": limit}),
+                prompts=chosen,
+                progress=None if progress is None else partial(tell_all, progress, len(found), len(openings)),
+                watch=self.listeners(chosen, stop, single) if stop or stream is not None else None,
+            )
+            found.update(zip(group, done, strict=True))
         answers: list[list[Answer]] = []
-        for opening, own in zip(openings, found, strict=True):
+        for place, opening in enumerate(openings):
+            own = found[place]
             hearing = single if len(own) == 1 else None
             whole = [self.write_on(opening, one, options, wanted, hearing, stop) for one in own]
             answers.append([self.answer(opening, one, stop) for one in whole])
         if single is not None:
             single.pass_on(final=True)
         return answers
+
+    def listeners(
+        self, openings: list[list[int]], stop: Sequence[str], single: Listener | None
+    ) -> Callable[[Sequence[int]], Listener]:
+        """Who hears the answers of a batch, by the places of its prompts."""
+        return lambda places: single or Listener(self.tokenizer, [openings[place] for place in places], stop)
+
+    def groups(self, openings: Sequence[Sequence[int]], wanted: int, room: Room) -> dict[int, list[int]]:
+        """Places of prompts by the limit that they are asked with: another engine has one for all that it is given."""
+        by_limit: dict[int, list[int]] = defaultdict(list)
+        for place, opening in enumerate(openings):
+            by_limit[wanted if self.other is None else room(opening)].append(place)
+        return by_limit
 
     def openings(self, prompts: Sequence[str], *, keep_end: bool) -> list[list[int]]:
         """Tokens of every prompt, with room for one more; an empty one is what closes the document before."""
@@ -133,6 +150,11 @@ class Continuation:
         text = continued(self.tokenizer, opening, found.tokens)
         end = first_stop(text, stop)
         return Answer(text if end is None else text[:end], found.log_probability, found.score)
+
+
+def tell_all(progress: Progress, before: int, total: int, done: int, _: int) -> None:
+    """Of all, while a part is worked on."""
+    progress(before + done, total)
 
 
 def always(room: int) -> Room:
