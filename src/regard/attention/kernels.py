@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,15 +22,16 @@ LANES = 16 if torch.backends.cpu.get_cpu_capability() == "AVX512" else 8  # numb
 def short_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None) -> Tensor:
     """The formula in plain products, for sentences so short that the matrix fits into the cache."""
     queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
-    added = additive_mask(mask, bias, q_BHTK, queries, keys)
     may_look = mask.dense(queries, keys, q_BHTK.device) if may_see_nothing(mask) else None
     if by_hand(bias):
         narrow = narrow_type(q_BHTK.device.type)
-        if narrow is None:
-            return short_attention_by_hand(q_BHTK, k_BHSK, v_BHSV, mask, added, may_look)
-        kind = narrow if queries * keys >= NARROW_FROM_SCORES else torch.float32
+        kinds = Kinds(q_BHTK.dtype, v_BHSV.dtype)
+        if narrow is not None:
+            kinds = Kinds(narrow if queries * keys >= NARROW_FROM_SCORES else torch.float32, narrow)
+        added = additive_mask(mask, bias, kinds.products, q_BHTK.device, queries, keys)
         with torch.autocast(q_BHTK.device.type, enabled=False):
-            return short_attention_by_hand(q_BHTK.to(kind), k_BHSK.to(kind), v_BHSV.to(kind), mask, added, may_look)
+            return short_attention_by_hand(q_BHTK, k_BHSK, v_BHSV, mask, added, may_look, kinds)
+    added = additive_mask(mask, bias, q_BHTK.dtype, q_BHTK.device, queries, keys)
     scores_BHTS = (q_BHTK * q_BHTK.shape[-1] ** -0.5) @ k_BHSK.transpose(-1, -2)
     if added is not None:
         scores_BHTS = scores_BHTS + added
@@ -44,18 +46,31 @@ def by_hand(bias: Tensor | None) -> bool:
     return not torch.compiler.is_compiling() and not (bias is not None and bias.requires_grad)
 
 
+class Kinds(NamedTuple):
+    """In what type attention multiplies, and in what type it answers."""
+
+    products: torch.dtype
+    answers: torch.dtype
+
+
 def short_attention_by_hand(
-    q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, added: Tensor | None, may_look: Tensor | None
+    q_BHTK: Tensor,
+    k_BHSK: Tensor,
+    v_BHSV: Tensor,
+    mask: Mask,
+    added: Tensor | None,
+    may_look: Tensor | None,
+    kinds: Kinds,
 ) -> Tensor:
     """The whole matrix at once, or under a triangle in blocks of queries that leave out what lies ahead of them."""
     queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
-    rows = max(64 if q_BHTK.dtype.itemsize > 2 else 128, 64 * math.ceil(queries / 256))
+    rows = max(64 if kinds.products.itemsize > 2 else 128, 64 * math.ceil(queries / 256))
     if not mask.causal or queries < 2 * rows:
-        return _ShortAttention.apply(q_BHTK, k_BHSK, v_BHSV, added, may_look)
+        return _ShortAttention.apply(q_BHTK, k_BHSK, v_BHSV, added, may_look, kinds)
     stops = [*range(rows, queries, rows), queries]
     seen = [*(min(mask.offset + stop, keys) for stop in stops[:-1]), keys]
     blocks = [(slice(start, stop), slice(0, last)) for start, stop, last in zip([0, *stops], stops, seen, strict=False)]
-    return _BlockedAttention.apply(q_BHTK, k_BHSK, v_BHSV, added, may_look, blocks)
+    return _BlockedAttention.apply(q_BHTK, k_BHSK, v_BHSV, added, may_look, kinds, blocks)
 
 
 class _ShortAttention(torch.autograd.Function):
@@ -63,19 +78,26 @@ class _ShortAttention(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, added: Tensor | None, may_look: Tensor | None
+        ctx: Any,
+        q_BHTK: Tensor,
+        k_BHSK: Tensor,
+        v_BHSV: Tensor,
+        added: Tensor | None,
+        may_look: Tensor | None,
+        kinds: Kinds,
     ) -> Tensor:
-        q_NTK, k_NSK, v_NSV = q_BHTK.flatten(0, 1), k_BHSK.flatten(0, 1), v_BHSV.flatten(0, 1)
+        q_NTK, k_NSK, v_NSV = (by_head(one, kinds.products) for one in (q_BHTK, k_BHSK, v_BHSV))
         out_NTV, weights_NTS = attended(q_NTK, k_NSK, v_NSV, added, may_look, q_BHTK.shape[:2])
+        ctx.products, ctx.given = kinds.products, (q_BHTK.dtype, k_BHSK.dtype, v_BHSV.dtype)
         ctx.save_for_backward(q_NTK, k_NSK, v_NSV, weights_NTS)
-        return out_NTV.view(*q_BHTK.shape[:3], -1)
+        return by_position(out_NTV, q_BHTK.shape[:2], kinds.answers)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, do_BHTV: Tensor) -> tuple[Tensor | None, ...]:
-        gradients = attended_gradients(do_BHTV.flatten(0, 1), *ctx.saved_tensors)
-        batch, heads = do_BHTV.shape[:2]
-        return *(own.view(batch, heads, *own.shape[1:]) for own in gradients), None, None
+        gradients = attended_gradients(by_head(do_BHTV, ctx.products), *ctx.saved_tensors)
+        by_kind = zip(gradients, ctx.given, strict=True)
+        return *(by_position(own, do_BHTV.shape[:2], kind) for own, kind in by_kind), None, None, None
 
 
 class _BlockedAttention(torch.autograd.Function):
@@ -92,11 +114,12 @@ class _BlockedAttention(torch.autograd.Function):
         v_BHSV: Tensor,
         added: Tensor | None,
         may_look: Tensor | None,
+        kinds: Kinds,
         blocks: list[tuple[slice, slice]],
     ) -> Tensor:
-        q_NTK, k_NSK, v_NSV = q_BHTK.flatten(0, 1), k_BHSK.flatten(0, 1), v_BHSV.flatten(0, 1)
+        q_NTK, k_NSK, v_NSV = (by_head(one, kinds.products) for one in (q_BHTK, k_BHSK, v_BHSV))
         batch, heads, queries, _ = q_BHTK.shape
-        out_BTHV = v_BHSV.new_empty(batch, queries, heads, v_BHSV.shape[-1])
+        out_BTHV = v_BHSV.new_empty(batch, queries, heads, v_BHSV.shape[-1], dtype=kinds.answers)
         weights = []
         for rows, seen in blocks:
             own_added, own_look = block_of(added, rows, seen), block_of(may_look, rows, seen)
@@ -105,7 +128,7 @@ class _BlockedAttention(torch.autograd.Function):
             )
             out_BTHV[:, rows] = out_NTV.unflatten(0, (batch, heads)).transpose(1, 2)
             weights.append(weights_NTS)
-        ctx.blocks = blocks
+        ctx.blocks, ctx.products, ctx.given = blocks, kinds.products, (q_BHTK.dtype, k_BHSK.dtype, v_BHSV.dtype)
         ctx.save_for_backward(q_NTK, k_NSK, v_NSV, *weights)
         return out_BTHV.transpose(1, 2)
 
@@ -114,8 +137,8 @@ class _BlockedAttention(torch.autograd.Function):
     def backward(ctx: Any, do_BHTV: Tensor) -> tuple[Tensor | None, ...]:
         q_NTK, k_NSK, v_NSV, *weights = ctx.saved_tensors
         batch, heads, queries, _ = do_BHTV.shape
-        do_NTV = do_BHTV.flatten(0, 1)
-        dq_BTHK = q_NTK.new_empty(batch, queries, heads, q_NTK.shape[-1])
+        do_NTV = by_head(do_BHTV, ctx.products)
+        dq_BTHK = q_NTK.new_empty(batch, queries, heads, q_NTK.shape[-1], dtype=ctx.given[0])
         totals: tuple[Tensor, ...] = ()
         for (rows, seen), weights_NTS in zip(reversed(ctx.blocks), reversed(weights), strict=True):
             dq_NTK, *shares = attended_gradients(
@@ -125,7 +148,21 @@ class _BlockedAttention(torch.autograd.Function):
             for total, share in zip(totals, shares, strict=False):
                 total[:, seen] += share
             totals = totals or tuple(shares)
-        return dq_BTHK.transpose(1, 2), *(own.unflatten(0, (batch, heads)) for own in totals), None, None, None
+        dk_BHSK, dv_BHSV = (
+            by_position(own, (batch, heads), kind) for own, kind in zip(totals, ctx.given[1:], strict=True)
+        )
+        return dq_BTHK.transpose(1, 2), dk_BHSK, dv_BHSV, None, None, None, None
+
+
+def by_head(x_BHTK: Tensor, kind: torch.dtype) -> Tensor:
+    """x_NTK, one matrix after the other for each sentence and head; types are changed in the same pass."""
+    return x_BHTK.to(kind, memory_format=torch.contiguous_format).flatten(0, 1)
+
+
+def by_position(x_NTK: Tensor, batch_and_heads: Sequence[int], kind: torch.dtype) -> Tensor:
+    """x_BHTK that lies as heads are projected, BTHK, where its type must be changed; else as it is."""
+    x_BTHK = x_NTK.unflatten(0, batch_and_heads).transpose(1, 2)
+    return x_BTHK.to(kind, memory_format=torch.contiguous_format).transpose(1, 2)
 
 
 def attended(
@@ -196,7 +233,7 @@ def fused_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, 
     if bias is None:
         may_look = mask.dense(queries, keys, q_BHTK.device)
         return functional.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=may_look)
-    added = additive_mask(mask, bias, q_BHTK, queries, keys)
+    added = additive_mask(mask, bias, q_BHTK.dtype, q_BHTK.device, queries, keys)
     out = functional.scaled_dot_product_attention(q_BHTK, k_BHSK, v_BHSV, attn_mask=added)
     if may_see_nothing(mask):
         may_look = mask.dense(queries, keys, q_BHTK.device)
@@ -205,19 +242,21 @@ def fused_attention(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, 
     return out
 
 
-def additive_mask(mask: Mask, bias: Tensor | None, like: Tensor, queries: int, keys: int) -> Tensor | None:
+def additive_mask(
+    mask: Mask, bias: Tensor | None, kind: torch.dtype, device: torch.device, queries: int, keys: int
+) -> Tensor | None:
     """Bias and mask as one tensor that is added to the scores.
 
     Forbidden keys get a large finite number: their weight underflows to exactly 0 beside any allowed key,
     a row without allowed keys stays finite, and ``exp`` stays away from slow denormal numbers.
     """
     if mask.is_causal_only and not torch.compiler.is_compiling():
-        forbidden = triangle(queries, keys, like.dtype, like.device)
+        forbidden = triangle(queries, keys, kind, device)
     else:
-        may_look = mask.dense(queries, keys, like.device)
+        may_look = mask.dense(queries, keys, device)
         if may_look is None:
             return bias
-        forbidden = forbidding(may_look, like.dtype)
+        forbidden = forbidding(may_look, kind)
     return forbidden if bias is None else forbidden + bias
 
 
