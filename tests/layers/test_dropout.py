@@ -81,6 +81,15 @@ def test_every_byte_is_equally_likely() -> None:
     assert chi_square < 255 + 5 * math.sqrt(2 * 255)
 
 
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("threshold", [1, 96, 255])
+def test_narrow_numbers_are_kept_where_wide_ones_are_with_the_same_scale(kind: torch.dtype, threshold: int) -> None:
+    torch.manual_seed(6)
+    wide = kept(torch.empty(COUNT), threshold)
+    torch.manual_seed(6)
+    assert torch.equal(kept(torch.empty(COUNT, dtype=kind), threshold), wide.to(kind))
+
+
 @pytest.mark.parametrize("count", [0, 1, 7, 8, 9])
 def test_any_number_of_elements_is_decided(count: int) -> None:
     assert kept(torch.empty(count), 128).shape == (count,)

@@ -41,5 +41,10 @@ def kept(like: Tensor, threshold: int) -> Tensor:
     draws = torch.empty((like.numel() + 7) // 8, dtype=torch.int64)
     draws.random_(-(2**63), None)
     decide = draws.view(torch.uint8)[: like.numel()].view(like.shape)
-    # Straight into floats: on a CPU a comparison that yields booleans, and arithmetic with them, is not vectorised.
-    return torch.ge(decide, threshold, out=torch.empty_like(like)).mul_(256 / (256 - threshold))
+    scale = 256 / (256 - threshold)
+    # Never through booleans: on a CPU a comparison that yields them, and arithmetic with them, is not vectorised.
+    if like.dtype.itemsize == 2:  # nor is one that yields narrow floats: the scale's bits, times 0 or 1
+        bits = int(torch.tensor(scale, dtype=like.dtype).view(torch.int16))
+        chosen = decide.to(torch.int16)
+        return torch.ge(chosen, threshold, out=chosen).mul_(bits).view(like.dtype)
+    return torch.ge(decide, threshold, out=torch.empty_like(like)).mul_(scale)
