@@ -51,6 +51,9 @@ class _ChunkedLoss(torch.autograd.Function):
         narrow = products != wide
         in_blocks = narrow or (states_ND.device.type == "cpu" and wide == torch.float32 and onednn_is_faster())
         factor_ND, factor_WD = states_ND.to(products), weight_WD.to(products)
+        factor_DW = factor_WD.t()
+        if in_blocks and not narrow:  # oneDNN multiplies float32 faster with it lying so
+            factor_DW = factor_DW.contiguous()
         if in_blocks:  # rows of zeros at the end, whose logits are 0 and stay so
             factor_ND = functional.pad(factor_ND, (0, 0, 0, -len(states_ND) % BLOCK))
         d_states_ND = torch.empty_like(factor_ND) if wants_gradient else None
@@ -67,17 +70,17 @@ class _ChunkedLoss(torch.autograd.Function):
         for start in range(0, len(states_ND), rows):
             states, targets = factor_ND[start : start + rows], targets_N[start : start + rows]
             with repeated_products():
-                padded = torch.mm(states, factor_WD.t(), out=buffer[: len(states)])
+                padded = torch.mm(states, factor_DW, out=buffer[: len(states)])
             logits = padded[: len(targets)]
             target_logits = logits.gather(1, targets[:, None])
-            largest = logits.amax(1, keepdim=True)
+            chances = wide_buffer[: len(targets)].copy_(logits) if narrow else logits  # until softmax still logits
+            largest = chances.amax(1, keepdim=True)
             if narrow and not wants_gradient:  # among narrow logits ties are common, and one of them is the answer
                 correct += (logits.argmax(1) == targets).sum()
             else:
                 correct += (target_logits == largest).sum()
             likelihood += target_logits.sum(dtype=exact)
             # One fused pass, in place; the largest of a row becomes 1 / Σ exp(logit − largest), hence log Σ exp.
-            chances = wide_buffer[: len(targets)].copy_(logits) if narrow else logits
             torch.softmax(chances, dim=1, out=chances)
             log_partition = largest - chances.amax(1, keepdim=True).log()
             partition_sum += log_partition.sum(dtype=exact)
