@@ -61,10 +61,11 @@ TRANSFORMER = Family(
     ),
     {"encoder_layers": 1, "decoder_layers": 1, "width": 16, "heads": 2, "dropout": 0.2, "feed_forward": {"width": 32}},
 )  # fmt: skip
-NARROW = Family(  # products in bfloat16, and dropout that still grows when the run dies
+NARROW = Family(  # products in bfloat16, dropout that still grows, and two epochs of which one goes both ways
     (
         "training.precision=bfloat16", "training.dropout_warmup=20", "training.optimizer.kind=muon",
         "training.checkpoint_every=4", "model.position.kind=rotary", "model.norm=pre",
+        "task.both_ways=1", "task.word_dropout=0.2",
     ),
     {**TRANSFORMER.model, "dropout": 0.4},
 )  # fmt: skip

@@ -13,7 +13,7 @@ from regard.data.tokenizers import WordTokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Beam, Greedy
 from regard.models.transformer import TransformerConfig
-from regard.tasks.translation import Translation, TranslationConfig
+from regard.tasks.translation import Translation, TranslationConfig, with_gaps
 
 CPU = torch.device("cpu")
 PAIRS = tuple(Pair(text, text, line) for line, text in enumerate(("a b c", "c b a", "b b"), start=1))
@@ -73,6 +73,60 @@ def test_with_consistency_a_pair_passes_twice_and_only_in_training(task: Transla
     assert rows == [3, 6, 3, 3]
     forgetful = model_with(64, task, dropout=0.5).train()
     assert float(consistent.sums(forgetful, batch).sums["loss"]) > float(task.sums(forgetful, batch).sums["loss"])
+
+
+def learning(joint: bool = True, weights: tuple[float, ...] = (), **settings: object) -> Translation:
+    """A task with training pairs whose sides differ."""
+    pairs = tuple(Pair(source, target, line) for line, (source, target) in enumerate((("a b", "c"), ("b", "c a")), 1))
+    first = WordTokenizer(minimum_frequency=1).train(["a b c"])
+    second = first if joint else WordTokenizer(minimum_frequency=1).train(["a b c"])
+    corpus = Corpus({"train": pairs, "validation": PAIRS}, Ledger(), weights=weights)
+    return parse(TranslationConfig, settings).build(corpus, Vocabularies(first, second), seed=1)
+
+
+def test_for_some_epochs_pairs_are_learned_both_ways() -> None:
+    task = learning(both_ways=2, weights=(1.0, 2.5))
+    one_way = [(pair.source.tolist(), pair.target.tolist()) for pair in task.examples("train", 2)]
+    for epoch in (0, 1):
+        found = [(pair.source.tolist(), pair.target.tolist()) for pair in task.examples("train", epoch)]
+        assert found == [*one_way, *((target, source) for source, target in one_way)]
+        assert task.weights(epoch) == (1.0, 2.5, 1.0, 2.5)
+    assert len(one_way) == len(task.weights(2)) == 2
+    assert len(task.examples("validation", 0)) == len(PAIRS)
+
+
+def test_both_ways_need_one_vocabulary() -> None:
+    with pytest.raises(OptionError, match=r"both need one vocabulary: set tokenizer\.joint=true"):
+        learning(joint=False, both_ways=1)
+
+
+def test_hidden_pieces_are_never_special_symbols_and_as_many_as_was_said() -> None:
+    task = learning(word_dropout=0.25)
+    specials = task.vocabularies.source.specials
+    ids = torch.randint(0, task.vocabularies.source.size, (300, 200), generator=torch.Generator().manual_seed(1))
+    torch.manual_seed(2)
+    found = with_gaps(ids, specials, 0.25)
+    special = torch.isin(ids, torch.tensor(specials.known()))
+    assert torch.equal(found[special], ids[special])
+    assert set(found[found != ids].tolist()) == {specials.unk}
+    assert (found != ids)[~special].float().mean().item() == pytest.approx(0.25, abs=0.02)
+    torch.manual_seed(2)
+    assert torch.equal(with_gaps(ids, specials, 0.25), found)
+
+
+def test_pieces_are_hidden_in_training_alone_and_only_where_they_are_read() -> None:
+    task, plain = learning(word_dropout=0.9), learning()
+    model, batch = model_with(64, task, dropout=0.0), task.collate(task.examples("validation", 0), CPU)
+    read: list[tuple[torch.Tensor, ...]] = []
+    model.register_forward_pre_hook(lambda module, inputs: read.append(inputs))
+    assert torch.equal(task.sums(model.eval(), batch).sums["loss"], plain.sums(model, batch).sums["loss"])
+    torch.manual_seed(3)
+    sums = task.sums(model.train(), batch)
+    source_BS, lengths_B, target_in_BT = read[-1]
+    assert (source_BS != batch.source_BS).any()
+    assert (target_in_BT != batch.target_in_BT).any()
+    assert torch.equal(lengths_B, batch.source_lengths_B)
+    assert sums.counts["loss"] == len(batch.targets_N)
 
 
 def test_the_head_that_aligns_is_chosen_on_validation_data(task: Translation, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,7 +177,7 @@ class Task(Protocol):
     the whole, unless ``additive`` is False; then accumulation and several ranks are refused.
 
     A task may also have: ``tokens(lengths_NA)`` (how many tokens are read, where that is not the number of loss
-    terms), ``weights`` (how often each training example is seen), ``one_shape`` (True: nearly all batches are as
+    terms), ``weights(epoch)`` (how often each training example is seen), ``one_shape`` (True: nearly all batches are as
     wide and as long as one another), ``order(examples, budget)`` (its own batches, or None), ``carried()`` and
     ``restore(tensors)`` (what it keeps from step to step, for checkpoints), ``derived(split, means)`` (figures that
     are no means), ``glimpse(model, device)`` (a sample to look at), ``head(body)`` (what stands on a body in the

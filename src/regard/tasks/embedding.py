@@ -126,8 +126,7 @@ class Embedding:
     def examples(self, split: str, epoch: int) -> Sequence[Mates]:
         return self._encoded.get(split, [])
 
-    @property
-    def weights(self) -> Sequence[float]:
+    def weights(self, epoch: int) -> Sequence[float]:
         return self.corpus.weights
 
     def lengths(self, examples: Sequence[Mates]) -> np.ndarray:

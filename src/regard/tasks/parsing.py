@@ -60,7 +60,6 @@ class Parsing:
         self.translation = translation
         self.vocabularies = translation.vocabularies
         self.corpus = translation.corpus
-        self.weights = translation.weights
 
     # -- what is the same as in any translation ---------------------------------------------------------------
 
@@ -69,6 +68,9 @@ class Parsing:
 
     def examples(self, split: str, epoch: int) -> Sequence[EncodedPair]:
         return self.translation.examples(split, epoch)
+
+    def weights(self, epoch: int) -> tuple[float, ...]:
+        return self.translation.weights(epoch)
 
     def check_room(self, model: Any) -> None:
         self.translation.check_room(model)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard.core.config import Part
 from regard.core.errors import DataError, OptionError
 from regard.core.seams import Answer, Decodable, Engine, Hypothesis, Progress, Sums
-from regard.core.symbols import PAD, Sizes
+from regard.core.symbols import PAD, Sizes, Specials
 from regard.data.bpe_dropout import BpeDropout
 from regard.data.corpus import Corpus, Pair
 from regard.data.vocabularies import Vocabularies
@@ -37,6 +37,7 @@ class TeacherForcing(Part):
 
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     consistency: float = Field(0.0, ge=0)  # R-Drop's α: every pair passes twice and must agree with itself; 0: once
+    word_dropout: float = Field(0.0, ge=0, lt=1)  # in training so many of the pieces that are read become <unk>
     longest: int = Field(256, ge=1)  # training pairs with more pieces on a side are left out, and listed
 
 
@@ -44,6 +45,7 @@ class TranslationConfig(TeacherForcing):
     """From a source text to a target text."""
 
     kind: str = "translation"
+    both_ways: int = Field(0, ge=0)  # epochs in which each pair is also learned backwards (Ding et al. 2021)
     bleu_tokenize: Literal["13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab"] = "13a"
 
     def build(self, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> Translation:
@@ -68,6 +70,9 @@ class EncodedPair:
     source: Ids
     target: Ids
 
+    def turned(self) -> EncodedPair:
+        return EncodedPair(self.target, self.source)
+
 
 class Translation:
     """The task over one corpus: encodes it once (or anew each epoch with BPE-dropout), makes batches and sums."""
@@ -80,13 +85,14 @@ class Translation:
         self.config = config
         self.corpus = corpus
         self.vocabularies = vocabularies
-        self.weights: tuple[float, ...] = corpus.weights
+        self._weights: tuple[float, ...] = corpus.weights
         self._encoded = {split: self.encode_pairs(pairs) for split, pairs in corpus.splits.items()}
         self.alignment_head: Head | None = None  # chosen on validation data when it is first asked for
         self._dropout: tuple[BpeDropout, ...] = ()
         self._most = config.longest
         if "train" in corpus.splits:
             refuse_tokenizer(config.bleu_tokenize)
+            refuse_unfit(config, vocabularies)
             self._leave_out_long()
             self._dropout = self._dropouts(seed, dropout) if dropout else ()
 
@@ -113,9 +119,9 @@ class Translation:
                 continue
             kept.append(encoded)
             self.training_pairs.append(pair)
-            weights += self.weights[index : index + 1]
+            weights += self._weights[index : index + 1]
         self._encoded["train"] = kept
-        self.weights = tuple(weights)
+        self._weights = tuple(weights)
 
     def check_room(self, model: Any) -> None:
         """Pairs of any split that the model has no positions for are named before the first step."""
@@ -152,13 +158,22 @@ class Translation:
         return self.vocabularies.sizes()
 
     def examples(self, split: str, epoch: int) -> Sequence[EncodedPair]:
-        if split == "train" and self._dropout:
-            sources, targets = (dropout.encode(epoch) for dropout in self._dropout)
-            return [  # dropout makes more pieces of a text: where they are too many, the exact ones stand in for it
-                EncodedPair(source, target) if max(len(source), len(target)) <= self._most else exact
-                for source, target, exact in zip(sources, targets, self._encoded["train"], strict=True)
-            ]
-        return self._encoded.get(split, [])
+        if split != "train":
+            return self._encoded.get(split, [])
+        pairs = self._cut_anew(epoch) if self._dropout else self._encoded[split]
+        return [*pairs, *(pair.turned() for pair in pairs)] if epoch < self.config.both_ways else pairs
+
+    def _cut_anew(self, epoch: int) -> list[EncodedPair]:
+        """Dropout makes more pieces of a text: where they are too many, the exact ones stand in for it."""
+        sources, targets = (dropout.encode(epoch) for dropout in self._dropout)
+        return [
+            EncodedPair(source, target) if max(len(source), len(target)) <= self._most else exact
+            for source, target, exact in zip(sources, targets, self._encoded["train"], strict=True)
+        ]
+
+    def weights(self, epoch: int) -> tuple[float, ...]:
+        """How often each training example of this epoch is seen; none: once each."""
+        return self._weights * (2 if epoch < self.config.both_ways else 1)
 
     def lengths(self, examples: Sequence[EncodedPair]) -> np.ndarray:
         """Each side with its closing (or opening) symbol."""
@@ -182,6 +197,11 @@ class Translation:
         matrix_WD = output_matrix(head)
         smoothing = self.config.label_smoothing if model.training else 0.0
         inputs = batch.source_BS, batch.source_lengths_B, batch.target_in_BT
+        if self.config.word_dropout and model.training:
+            source, target = self.vocabularies.source.specials, self.vocabularies.target.specials
+            rate = self.config.word_dropout
+            gappy_BS = with_gaps(batch.source_BS, source, rate)
+            inputs = gappy_BS, batch.source_lengths_B, with_gaps(batch.target_in_BT, target, rate)
         if self.config.consistency and model.training:
             passes = model(*(torch.cat((one, one)) for one in inputs)).chunk(2)
             first_ND, second_ND = (output_states(head, real_states(states, batch.real_N)) for states in passes)
@@ -278,6 +298,25 @@ class Translation:
         rows = [np.asarray(source, np.int64) for source in sources]
         source_BS, lengths_B = pad(rows, after=specials.eos, fill=specials.pad)
         return torch.from_numpy(source_BS).to(device), torch.from_numpy(lengths_B).to(device)
+
+
+def refuse_unfit(config: TranslationConfig, vocabularies: Vocabularies) -> None:
+    """Ways of training for which the vocabularies lack something."""
+    if config.both_ways and not vocabularies.shared:
+        raise OptionError(
+            "with task.both_ways each side is read and written, so both need one vocabulary: set tokenizer.joint=true, "
+            "or task.both_ways=0"
+        )
+    if config.word_dropout and min(vocabularies.source.specials.unk, vocabularies.target.specials.unk) < 0:
+        raise OptionError("task.word_dropout hides pieces behind <unk>, which is not in this vocabulary; set it to 0")
+
+
+def with_gaps(ids_BT: Tensor, specials: Specials, rate: float) -> Tensor:
+    """A share of the pieces hidden behind <unk>, special symbols never: what is learned cannot lean on all of them."""
+    hidden_BT = torch.rand(ids_BT.shape, device=ids_BT.device) < rate
+    for special in specials.known():
+        hidden_BT &= ids_BT != special
+    return ids_BT.masked_fill(hidden_BT, specials.unk)
 
 
 def stripped(texts: Sequence[str]) -> list[str]:

@@ -143,8 +143,9 @@ class Loop:
                 raise TrainingError("there is nothing to train on: the training split has no usable examples")
             order = self.own_order(examples)
             if order is None:
-                lengths_NA, weights = self.task.lengths(examples), getattr(self.task, "weights", ())
-                order = epoch_order(lengths_NA, self.config.batch_tokens, self.seed, self.progress.epoch, weights)
+                epoch, weights = self.progress.epoch, getattr(self.task, "weights", lambda epoch: ())
+                lengths_NA = self.task.lengths(examples)
+                order = epoch_order(lengths_NA, self.config.batch_tokens, self.seed, epoch, weights(epoch))
             for indices in order[self.progress.batch :]:
                 self.progress.batch += 1
                 yield [examples[index] for index in indices]
