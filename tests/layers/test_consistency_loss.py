@@ -55,3 +55,15 @@ def test_two_equal_passes_are_the_plain_loss() -> None:
     torch.testing.assert_close(both.smoothed, plain.smoothed)
     torch.testing.assert_close(both.negative_log_likelihood, plain.negative_log_likelihood)
     assert int(both.correct) == int(plain.correct)
+
+
+def test_narrow_products_elsewhere_leave_it_wide() -> None:
+    """Training in bfloat16 must not round the small difference between the passes away, nor stumble over two types."""
+    leaves = [tensor.requires_grad_() for tensor in example(torch.float32)[:3]]
+    targets = example()[3]
+    expected = consistency_loss(*leaves, targets, 0.1, 5.0).smoothed
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = consistency_loss(*leaves, targets, 0.1, 5.0).smoothed
+    assert torch.equal(found, expected)
+    for got, want in zip(torch.autograd.grad(found, leaves), torch.autograd.grad(expected, leaves), strict=True):
+        assert torch.equal(got, want)

@@ -23,7 +23,8 @@ def consistency_loss(
 ) -> VocabularyLoss:
     """½ (CE(p) + CE(q)) + α/4 (KL(p‖q) + KL(q‖p)), p and q the two passes' distributions (eq. 4, halved)."""
     first_ND, second_ND = first_ND.to(weight_WD.dtype), second_ND.to(weight_WD.dtype)
-    return VocabularyLoss(*_ConsistencyLoss.apply(first_ND, second_ND, weight_WD, targets_N, smoothing, weight))
+    with torch.autocast(weight_WD.device.type, enabled=False):  # the small difference of two passes needs wide numbers
+        return VocabularyLoss(*_ConsistencyLoss.apply(first_ND, second_ND, weight_WD, targets_N, smoothing, weight))
 
 
 class _ConsistencyLoss(torch.autograd.Function):
