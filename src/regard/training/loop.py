@@ -21,7 +21,7 @@ from regard.core.precision import repeated_products
 from regard.core.seams import Observer, Sums, Task
 from regard.data.batching import epoch_order, in_length_order, parts
 from regard.layers.dropout import Dropout
-from regard.training import OPTIMIZERS, SCHEDULES, checkpoints
+from regard.training import OPTIMIZERS, SCHEDULES, checkpoints, ending
 from regard.training.layer_decay import layer_shares
 from regard.training.machine import Ranks, choose_precision
 from regard.training.stopping import Interrupted, stop_signals
@@ -248,7 +248,7 @@ class Loop:
         if figures["loss"] < progress.best_loss:
             progress.best_loss, progress.best_step, progress.waited = figures["loss"], progress.step, 0
             if self.config.final == "best" and self.ranks.leads:
-                self.save_to(self.folder / "best")
+                self.save_to(ending.best_folder(self.folder))
         else:
             progress.waited += 1
         self.tell("validated", progress.step, {**figures, "seconds": progress.seconds})
@@ -343,30 +343,14 @@ class Loop:
     def finish(self) -> None:
         """Puts the weights into the model that the run ends with: last, best, or an average."""
         if self.config.final == "average":
-            last = checkpoints.folders(self.folder)[-self.config.average :]
-            damaged = checkpoints.first_damaged(last)
-            if damaged is not None:
-                later = [str(folder) for folder in last if folder >= damaged.folder]
-                raise TrainingError(
-                    f"{damaged.complaint}, and it belongs to the average with which this run ends. Remove it and those "
-                    f"after it, and --resume trains them again: {' '.join(later)}"
-                )
-            checkpoints.put_weights(self.model, checkpoints.average(last), "average of checkpoints")
+            average = ending.averaged(self.folder, self.config.average)
+            checkpoints.put_weights(self.model, average, "average of checkpoints")
         elif self.config.final == "best":
-            self.finish_with_best()
-
-    def finish_with_best(self) -> None:
-        folder = self.folder / "best"
-        if not folder.exists():
-            self.tell("said", f"there are no best weights in {folder}: the run ends with the last ones")
-            return
-        damaged = checkpoints.first_damaged([folder])
-        if damaged is not None:
-            raise TrainingError(
-                f"{damaged.complaint}, and it holds the best weights, with which this run ends. Remove {folder}, and "
-                "--resume ends with the last ones"
-            )
-        checkpoints.put_weights(self.model, checkpoints.load(folder).weights, str(folder))
+            kept, best = ending.best_folder(self.folder), ending.best(self.folder)
+            if best is None:
+                self.tell("said", f"there are no best weights in {kept}: the run ends with the last ones")
+            else:
+                checkpoints.put_weights(self.model, best, str(kept))
 
     def tell(self, event: str, *details: Any) -> None:
         for observer in self.observers:
