@@ -29,7 +29,7 @@ from regard.layers.embeddings import TokenEmbedding, VocabularyHead
 from regard.layers.feed_forward import FeedForward
 from regard.layers.positions import Rotary
 from regard.layers.vocabulary_loss import vocabulary_loss
-from regard.tasks.translation import pad
+from regard.tasks.padding import pad
 
 
 class GruConfig(Part):

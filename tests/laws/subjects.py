@@ -17,7 +17,7 @@ from regard.models.gpt import Gpt
 from regard.models.llama import Llama
 from regard.models.recurrent import Recurrent
 from regard.runs.recipe import Recipe
-from regard.tasks.translation import pad
+from regard.tasks.padding import pad
 from tests.laws.families import DecoderOnly
 
 WRITERS = ("gpt", "llama", "recurrent")

@@ -68,7 +68,7 @@ def test_the_loss_is_the_cross_entropy_of_what_follows() -> None:
         row = torch.from_numpy(window.tokens.astype(np.int64))
         logits = model.head(model(row[None, :-1]))[0].detach()
         expected += float(functional.cross_entropy(logits, row[1:], reduction="sum"))
-    assert float(sums.sums["loss"]) == pytest.approx(expected, rel=1e-5)
+    assert float(sums.sums["loss"].detach()) == pytest.approx(expected, rel=1e-5)
     assert sums.counts["loss"] == sum(len(window.tokens) - 1 for window in windows)
 
 

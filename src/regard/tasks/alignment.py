@@ -26,7 +26,8 @@ from regard.tasks.metrics.alignment import (
 )
 
 if TYPE_CHECKING:
-    from regard.tasks.translation import EncodedPair, Translation
+    from regard.tasks.encoded_pairs import EncodedPair
+    from regard.tasks.translation import Translation
 
 BATCH_TOKENS = 4096
 CHOSEN_ON = 500  # validation sentences that are enough to tell heads apart

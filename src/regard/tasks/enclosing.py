@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from regard.core.errors import OptionError
 from regard.core.symbols import Specials
 from regard.data.tokenizers import Tokenizer
-from regard.tasks.translation import pad
+from regard.tasks.padding import pad
 
 READ_AT_ONCE = 8192
 """Tokens of a batch when texts are answered or scored."""

@@ -18,7 +18,7 @@ from regard.core.errors import OptionError
 from regard.core.seams import Answer, Progress
 from regard.data.batching import in_length_order
 from regard.data.tokenizers import Tokenizer
-from regard.tasks.translation import pad
+from regard.tasks.padding import pad
 
 FILLED_AT_ONCE = 8192
 """Tokens of a batch."""

@@ -30,8 +30,8 @@ from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Sampling, Strategy
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks.continuation import Continuation
+from regard.tasks.padding import pad, real_states
 from regard.tasks.scores import summed
-from regard.tasks.translation import pad, real_states
 
 SCORED_AT_ONCE = 16384
 """Tokens of a batch when a split is scored."""

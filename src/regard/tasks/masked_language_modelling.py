@@ -31,8 +31,8 @@ from regard.layers.vocabulary_loss import VocabularyLoss, vocabulary_loss
 from regard.tasks.filling import Filling
 from regard.tasks.masking import Hidden, Masking, Stretches, document_spans, joined_spans
 from regard.tasks.next_sentence import HiddenPair, Pairs
+from regard.tasks.padding import pad
 from regard.tasks.scores import summed
-from regard.tasks.translation import pad
 
 SCORED_AT_ONCE = 16384
 """Tokens of a batch when a split is scored."""

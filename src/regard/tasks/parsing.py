@@ -19,11 +19,12 @@ from regard.data.trees import Tree, parse, read_back, repair, symbols_of, unesca
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Strategy
+from regard.tasks.encoded_pairs import EncodedPair
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.brackets import bracket_scores, paired_brackets
 from regard.tasks.metrics.text import exact_match
 from regard.tasks.scores import teacher_forced
-from regard.tasks.translation import EncodedPair, PairBatch, TeacherForcing, Translation, TranslationConfig
+from regard.tasks.translation import PairBatch, TeacherForcing, Translation, TranslationConfig
 
 LOOKED_AT = 100
 """Pairs of a split that tell whether it holds trees."""

@@ -15,7 +15,8 @@ from regard.tasks.metrics.bleu import bleu, chrf
 from regard.tasks.metrics.text import character_error_rate, exact_match, word_error_rate
 
 if TYPE_CHECKING:
-    from regard.tasks.translation import EncodedPair, Translation
+    from regard.tasks.encoded_pairs import EncodedPair
+    from regard.tasks.translation import Translation
 
 BATCH_TOKENS = 4096
 

@@ -12,10 +12,9 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.core.config import Part
-from regard.core.errors import DataError, OptionError
+from regard.core.errors import OptionError
 from regard.core.seams import Answer, Decodable, Engine, Hypothesis, Progress, Sums
-from regard.core.symbols import PAD, Sizes, Specials
-from regard.data.bpe_dropout import BpeDropout
+from regard.core.symbols import Sizes, Specials
 from regard.data.corpus import Corpus, Pair
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
@@ -25,11 +24,11 @@ from regard.layers.consistency_loss import consistency_loss
 from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks.alignment import best_head, error_rate
+from regard.tasks.encoded_pairs import EncodedPair, EncodedPairs
 from regard.tasks.metrics.alignment import Head
 from regard.tasks.metrics.bleu import refuse_tokenizer
+from regard.tasks.padding import pad, real_states
 from regard.tasks.scores import teacher_forced, text_scores
-
-Ids = np.ndarray
 
 
 class TeacherForcing(Part):
@@ -63,117 +62,39 @@ class PairBatch:
     targets_N: Tensor
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedPair:
-    """A pair as numbers, without special symbols."""
-
-    source: Ids
-    target: Ids
-
-    def turned(self) -> EncodedPair:
-        return EncodedPair(self.target, self.source)
-
-
 class Translation:
-    """The task over one corpus: encodes it once (or anew each epoch with BPE-dropout), makes batches and sums."""
+    """The task over one corpus: makes batches of its pairs and sums of batches, answers and scores."""
 
     additive = True
 
     def __init__(
         self, config: TranslationConfig, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float
     ) -> None:
-        self.config = config
-        self.corpus = corpus
-        self.vocabularies = vocabularies
-        self._weights: tuple[float, ...] = corpus.weights
-        self._encoded = {split: self.encode_pairs(pairs) for split, pairs in corpus.splits.items()}
-        self.alignment_head: Head | None = None  # chosen on validation data when it is first asked for
-        self._dropout: tuple[BpeDropout, ...] = ()
-        self._most = config.longest
         if "train" in corpus.splits:
             refuse_tokenizer(config.bleu_tokenize)
             refuse_unfit(config, vocabularies)
-            self._leave_out_long()
-            self._dropout = self._dropouts(seed, dropout) if dropout else ()
+        self.config = config
+        self.corpus = corpus
+        self.vocabularies = vocabularies
+        self.pairs = EncodedPairs(corpus, vocabularies, config.longest, config.both_ways)
+        if dropout and "train" in corpus.splits:
+            self.pairs.cut_otherwise(dropout, seed)
+        self.alignment_head: Head | None = None  # chosen on validation data when it is first asked for
 
     def encode_pairs(self, pairs: Sequence[Pair]) -> list[EncodedPair]:
-        sources = self.vocabularies.source.encode_batch([pair.source for pair in pairs])
-        targets = self.vocabularies.target.encode_batch([pair.target for pair in pairs])
-        return [
-            EncodedPair(np.asarray(source, np.int64), np.asarray(target, np.int64))
-            for source, target in zip(sources, targets, strict=True)
-        ]
-
-    def _leave_out_long(self) -> None:
-        """Pairs beyond the maximum length leave the training split; the ledger lists each of them."""
-        longest = self.config.longest
-        self.training_pairs: list[Pair] = []
-        kept: list[EncodedPair] = []
-        weights: list[float] = []
-        for index, (pair, encoded) in enumerate(zip(self.corpus.splits["train"], self._encoded["train"])):
-            source, target = len(encoded.source), len(encoded.target)
-            if max(source, target) > longest:
-                detail = f"{source} source and {target} target pieces"
-                reason = f"longer than task.longest = {longest} pieces"
-                self.corpus.ledger.drop("train", pair.origin, pair.line, reason, detail)
-                continue
-            kept.append(encoded)
-            self.training_pairs.append(pair)
-            weights += self._weights[index : index + 1]
-        self._encoded["train"] = kept
-        self._weights = tuple(weights)
+        return self.pairs.encode(pairs)
 
     def check_room(self, model: Any) -> None:
-        """Pairs of any split that the model has no positions for are named before the first step."""
-        rooms = [limit - 1 for limit in getattr(model, "longest", (0, 0)) if limit]  # one is the closing symbol's
-        if not rooms:
-            return
-        room = min(rooms)
-        self._most = min(self._most, room)
-        places = [
-            f"{pair.origin or split} line {pair.line} ({len(one.source)} and {len(one.target)})"
-            for split, encoded in self._encoded.items()
-            for pair, one in zip(self.training_pairs if split == "train" else self.corpus.splits[split], encoded)
-            if max(len(one.source), len(one.target)) > room
-        ]
-        if places:
-            raise DataError(
-                f"the model has positions for {room} pieces; more have (source and target): "
-                + ", ".join(places[:10])
-                + (f" and {len(places) - 10} others" if len(places) > 10 else "")
-                + f"; leave such training pairs out with task.longest={room}, cut or split the others, or raise "
-                "model.position.longest"
-            )
-
-    def _dropouts(self, seed: int, dropout: float) -> tuple[BpeDropout, ...]:
-        vocabularies = self.vocabularies
-        sources = [pair.source for pair in self.training_pairs]
-        targets = [pair.target for pair in self.training_pairs]
-        return (
-            BpeDropout(vocabularies.source, sources, dropout, seed),
-            BpeDropout(vocabularies.target, targets, dropout, seed + 1),
-        )
+        self.pairs.check_room(model)
 
     def sizes(self) -> Sizes:
         return self.vocabularies.sizes()
 
     def examples(self, split: str, epoch: int) -> Sequence[EncodedPair]:
-        if split != "train":
-            return self._encoded.get(split, [])
-        pairs = self._cut_anew(epoch) if self._dropout else self._encoded[split]
-        return [*pairs, *(pair.turned() for pair in pairs)] if epoch < self.config.both_ways else pairs
-
-    def _cut_anew(self, epoch: int) -> list[EncodedPair]:
-        """Dropout makes more pieces of a text: where they are too many, the exact ones stand in for it."""
-        sources, targets = (dropout.encode(epoch) for dropout in self._dropout)
-        return [
-            EncodedPair(source, target) if max(len(source), len(target)) <= self._most else exact
-            for source, target, exact in zip(sources, targets, self._encoded["train"], strict=True)
-        ]
+        return self.pairs.examples(split, epoch)
 
     def weights(self, epoch: int) -> tuple[float, ...]:
-        """How often each training example of this epoch is seen; none: once each."""
-        return self._weights * (2 if epoch < self.config.both_ways else 1)
+        return self.pairs.weights(epoch)
 
     def lengths(self, examples: Sequence[EncodedPair]) -> np.ndarray:
         """Each side with its closing (or opening) symbol."""
@@ -324,12 +245,6 @@ def stripped(texts: Sequence[str]) -> list[str]:
     return [text.strip() for text in texts]
 
 
-def real_states(states_BTD: Tensor, real_N: Tensor) -> Tensor:
-    """states_ND of the positions that are not padding."""
-    states_ND = states_BTD.flatten(0, 1)
-    return states_ND.index_select(0, real_N) if len(real_N) < len(states_ND) else states_ND
-
-
 def refuse_long(sources: Sequence[Sequence[int]], longest: int) -> None:
     """Names every input that has more pieces than the model has positions, its closing symbol among them."""
     if not longest:
@@ -341,20 +256,3 @@ def refuse_long(sources: Sequence[Sequence[int]], longest: int) -> None:
             + (f" and {len(long) - 20} others" if len(long) > 20 else "")
             + "; cut or split them, or train with a larger model.position.longest"
         )
-
-
-def pad(
-    rows: Sequence[Ids], *, before: int | None = None, after: int | None = None, fill: int = PAD
-) -> tuple[Ids, Ids]:
-    """Rows of one length, filled up, each with an opening or closing symbol; and their lengths."""
-    extra = (before is not None) + (after is not None)
-    first = int(before is not None)
-    lengths_B = np.array([len(row) + extra for row in rows], dtype=np.int64)
-    padded_BS = np.full((len(rows), int(lengths_B.max(initial=0))), fill, dtype=np.int64)
-    for place, row in enumerate(rows):
-        padded_BS[place, first : first + len(row)] = row
-        if after is not None:
-            padded_BS[place, first + len(row)] = after
-    if before is not None:
-        padded_BS[:, 0] = before
-    return padded_BS, lengths_B

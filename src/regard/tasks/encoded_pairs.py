@@ -1,0 +1,121 @@
+"""The pairs of a corpus as numbers, epoch by epoch: which are learned from, how often, and in which pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from regard.core.errors import DataError
+from regard.data.bpe_dropout import BpeDropout
+from regard.data.corpus import Corpus, Pair
+from regard.data.vocabularies import Vocabularies
+from regard.tasks.padding import Ids
+
+NAMED = 10
+"""Pairs that a message names before it only counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPair:
+    """A pair as numbers, without special symbols."""
+
+    source: Ids
+    target: Ids
+
+    @property
+    def longer(self) -> int:
+        """Pieces of the side that has more."""
+        return max(len(self.source), len(self.target))
+
+    def turned(self) -> EncodedPair:
+        return EncodedPair(self.target, self.source)
+
+
+class EncodedPairs:
+    """Every split of a corpus, encoded once; training pairs anew each epoch where BPE-dropout is asked for.
+
+    ``longest`` pieces a side are learned from; in the first ``both_ways`` epochs each pair is learned backwards, too.
+    """
+
+    def __init__(self, corpus: Corpus, vocabularies: Vocabularies, longest: int, both_ways: int = 0) -> None:
+        self.corpus = corpus
+        self.vocabularies = vocabularies
+        self.both_ways = both_ways
+        self._most = longest
+        self._pairs: dict[str, Sequence[Pair]] = dict(corpus.splits)
+        self._encoded = {split: self.encode(pairs) for split, pairs in corpus.splits.items()}
+        self._weights: tuple[float, ...] = corpus.weights
+        self._dropout: tuple[BpeDropout, ...] = ()
+        if "train" in corpus.splits:
+            self._leave_out_long()
+
+    def encode(self, pairs: Sequence[Pair]) -> list[EncodedPair]:
+        sources = self.vocabularies.source.encode_batch([pair.source for pair in pairs])
+        targets = self.vocabularies.target.encode_batch([pair.target for pair in pairs])
+        return [
+            EncodedPair(np.asarray(source, np.int64), np.asarray(target, np.int64))
+            for source, target in zip(sources, targets, strict=True)
+        ]
+
+    def _leave_out_long(self) -> None:
+        """Pairs beyond the maximum length leave the training split; the ledger lists each of them."""
+        pairs, encoded = self._pairs["train"], self._encoded["train"]
+        fits = [one.longer <= self._most for one in encoded]
+        for pair, one, fitting in zip(pairs, encoded, fits):
+            if not fitting:
+                detail = f"{len(one.source)} source and {len(one.target)} target pieces"
+                reason = f"longer than task.longest = {self._most} pieces"
+                self.corpus.ledger.drop("train", pair.origin, pair.line, reason, detail)
+        self._pairs["train"] = list(compress(pairs, fits))
+        self._encoded["train"] = list(compress(encoded, fits))
+        self._weights = tuple(compress(self._weights, fits))
+
+    def cut_otherwise(self, rate: float, seed: int) -> None:
+        """From now on every epoch sees the training pairs in other pieces."""
+        pairs, vocabularies = self._pairs["train"], self.vocabularies
+        self._dropout = (
+            BpeDropout(vocabularies.source, [pair.source for pair in pairs], rate, seed),
+            BpeDropout(vocabularies.target, [pair.target for pair in pairs], rate, seed + 1),
+        )
+
+    def check_room(self, model: Any) -> None:
+        """Pairs of any split that the model has no positions for are named before the first step."""
+        rooms = [limit - 1 for limit in getattr(model, "longest", (0, 0)) if limit]  # one is the closing symbol's
+        if not rooms:
+            return
+        room = min(rooms)
+        self._most = min(self._most, room)
+        places = [
+            f"{pair.origin or split} line {pair.line} ({len(one.source)} and {len(one.target)})"
+            for split, encoded in self._encoded.items()
+            for pair, one in zip(self._pairs[split], encoded, strict=True)
+            if one.longer > room
+        ]
+        if places:
+            raise DataError(
+                f"the model has positions for {room} pieces; more have (source and target): "
+                + ", ".join(places[:NAMED])
+                + (f" and {len(places) - NAMED} others" if len(places) > NAMED else "")
+                + f"; leave such training pairs out with task.longest={room}, cut or split the others, or raise "
+                "model.position.longest"
+            )
+
+    def examples(self, split: str, epoch: int) -> Sequence[EncodedPair]:
+        if split != "train":
+            return self._encoded.get(split, [])
+        pairs = self._cut_anew(epoch) if self._dropout else self._encoded[split]
+        return [*pairs, *(pair.turned() for pair in pairs)] if epoch < self.both_ways else pairs
+
+    def _cut_anew(self, epoch: int) -> list[EncodedPair]:
+        """Dropout makes more pieces of a text: where they are too many, the exact ones stand in for it."""
+        cut = map(EncodedPair, *(dropout.encode(epoch) for dropout in self._dropout))
+        exact = self._encoded["train"]
+        return [one if one.longer <= self._most else whole for one, whole in zip(cut, exact, strict=True)]
+
+    def weights(self, epoch: int) -> tuple[float, ...]:
+        """How often each training example of this epoch is seen; none: once each."""
+        return self._weights * (2 if epoch < self.both_ways else 1)
