@@ -48,6 +48,7 @@ def measure(recipe: Recipe, warmup: int, steps: int) -> dict:
         "measure": "regard training",
         "version": regard.__version__,
         "torch": machine.torch.__version__,
+        "batch_tokens": recipe.training.batch_tokens,
         "steps": steps,
         "seconds": round(seconds, 3),
         "cpu_seconds": round(cpu_seconds, 3),

@@ -1,6 +1,6 @@
 """Training speed on Multi30k against Joey NMT and against the machine: ours and the peer in one run, in turns.
 
-    python benchmarks/training_speed.py --data FOLDER [--model transformer|recurrent] [--rounds 3]
+    python benchmarks/training_speed.py --data FOLDER [--model transformer|recurrent] [--rounds 3] [--batch-tokens N]
 
 Prints a table and writes benchmarks/results/training_speed.json (or training_speed_recurrent.json). Ratios are
 medians over the rounds; absolute figures depend on the machine and on who else uses it.
@@ -16,6 +16,8 @@ from pathlib import Path
 
 from common import DATA, machine_facts, write_result
 from peers.environments import make
+
+from regard.runs.recipe import Recipe
 
 HERE = Path(__file__).resolve().parent
 ADAM = (
@@ -51,11 +53,13 @@ def options(settings: tuple[str, ...]) -> list[str]:
     return [word for setting in settings for word in ("--set", setting)]
 
 
-def one_round(data: Path, steps: int, joey: Path, model: str) -> dict:
+def one_round(data: Path, steps: int, budget: int, joey: Path, model: str) -> dict:
+    """Everybody gets the same token budget: sentences × the longest side of any of them."""
     ours = [sys.executable, HERE / "regard_training.py", "--data", data, "--steps", str(steps)]
+    ours += options((f"training.batch_tokens={budget}",))
     product = [sys.executable, HERE / "peers" / "matrix_product.py"]
     peer = [joey, HERE / "peers" / "joeynmt_training.py", "--data", data, "--model", model]
-    peer += ["--steps", str(max(10, steps // 2))]
+    peer += ["--steps", str(max(10, steps // 2)), "--batch-tokens", str(budget)]
     before = run(*product)
     return {
         "regard, same model": run(*ours, *options(SAME[model])),
@@ -93,11 +97,13 @@ def main() -> None:
     parser.add_argument("--model", choices=SAME, default="transformer")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=40)
+    own = Recipe.read("multi30k").training.batch_tokens
+    parser.add_argument("--batch-tokens", type=int, default=own, help=f"of a step, on both sides; the recipe's is {own}")
     arguments = parser.parse_args()
     joey = make("joeynmt")
     rounds = []
     for number in range(arguments.rounds):
-        rounds.append(one_round(arguments.data, arguments.steps, joey, arguments.model))
+        rounds.append(one_round(arguments.data, arguments.steps, arguments.batch_tokens, joey, arguments.model))
         for name, found in rounds[-1].items():
             speed = found.get("target_tokens_per_second", found.get("median_gflops"))
             print(f"round {number + 1}  {name:<36} {speed:>10,.0f}", flush=True)
@@ -105,7 +111,8 @@ def main() -> None:
     for name, value in found.items():
         print(f"{name:<55} {value:>8}")
     name = "training_speed" + ("" if arguments.model == "transformer" else f"_{arguments.model}")
-    write_result(name, {"model": arguments.model, "summary": found, "machine": machine_facts(), "rounds": rounds})
+    settings = {"model": arguments.model, "batch_tokens": arguments.batch_tokens}
+    write_result(name, {**settings, "summary": found, "machine": machine_facts(), "rounds": rounds})
 
 
 if __name__ == "__main__":

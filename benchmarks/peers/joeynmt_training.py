@@ -206,7 +206,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=DATA, help="folder with {train,val}.{en,de}, tokenised")
     parser.add_argument("--pieces", type=Path, help="the same, already segmented: pieces separated by spaces")
     parser.add_argument("--model", choices=MODELS, default="transformer")
-    parser.add_argument("--batch-tokens", type=int, default=4096)
+    parser.add_argument("--batch-tokens", type=int, required=True)
     parser.add_argument("--dropout", type=float, default=0.3)
     parser.add_argument("--layer-norm", choices=("pre", "post"), default="post")
     parser.add_argument("--warmup", type=int, default=5)
