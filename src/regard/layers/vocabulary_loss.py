@@ -18,6 +18,7 @@ from regard.core.precision import narrow_type, onednn_is_faster, repeated_produc
 
 CHUNK_ELEMENTS = 1 << 24  # logits held at once: 64 MB in float32; smaller chunks make the products slower
 BLOCK_CHUNK_ELEMENTS = 5 << 20  # the same for products of oneDNN, which are as fast in small chunks
+WIDE_ELEMENTS = 5 << 17  # logits that are wide at once where products are narrow: few enough to stay in the cache
 BLOCK = 64  # they take positions in multiples of this: their kernels are made for one shape
 
 
@@ -62,7 +63,8 @@ class _ChunkedLoss(torch.autograd.Function):
         if in_blocks:
             rows = max(1, BLOCK_CHUNK_ELEMENTS // words // BLOCK) * BLOCK
         buffer = factor_ND.new_empty(min(rows, max(len(factor_ND), 1)), words)
-        wide_buffer = torch.empty_like(buffer, dtype=wide) if narrow else buffer
+        few = max(1, WIDE_ELEMENTS // words) if narrow else rows
+        wide_buffer = torch.empty_like(buffer[:few], dtype=wide) if narrow else buffer
         exact = widest_type(states_ND.device.type)
         likelihood = states_ND.new_zeros((), dtype=exact)
         correct = torch.zeros((), dtype=torch.int64, device=states_ND.device)
@@ -73,20 +75,23 @@ class _ChunkedLoss(torch.autograd.Function):
                 padded = torch.mm(states, factor_DW, out=buffer[: len(states)])
             logits = padded[: len(targets)]
             target_logits = logits.gather(1, targets[:, None])
-            chances = wide_buffer[: len(targets)].copy_(logits) if narrow else logits  # until softmax still logits
-            largest = chances.amax(1, keepdim=True)
             if narrow and not wants_gradient:  # among narrow logits ties are common, and one of them is the answer
                 correct += (logits.argmax(1) == targets).sum()
-            else:
-                correct += (target_logits == largest).sum()
             likelihood += target_logits.sum(dtype=exact)
-            # One fused pass, in place; the largest of a row becomes 1 / Σ exp(logit − largest), hence log Σ exp.
-            torch.softmax(chances, dim=1, out=chances)
-            log_partition = largest - chances.amax(1, keepdim=True).log()
-            partition_sum += log_partition.sum(dtype=exact)
+            for first in range(0, len(targets), few):
+                own, own_targets = logits[first : first + few], targets[first : first + few, None]
+                chances = wide_buffer[: len(own)].copy_(own) if narrow else own  # until softmax still logits
+                largest = chances.amax(1, keepdim=True)
+                if wants_gradient or not narrow:
+                    correct += (target_logits[first : first + few] == largest).sum()
+                # One fused pass, in place; the largest of a row becomes 1 / Σ exp(logit − largest), hence log Σ exp.
+                torch.softmax(chances, dim=1, out=chances)
+                log_partition = largest - chances.amax(1, keepdim=True).log()
+                partition_sum += log_partition.sum(dtype=exact)
+                if wants_gradient:
+                    chances.scatter_add_(1, own_targets, chances.new_full((len(own), 1), smoothing - 1.0))
+                    own.copy_(chances)  # the same tensor where products are wide; from here on the gradient
             if d_states_ND is not None and d_weight_WD is not None:
-                chances.scatter_add_(1, targets[:, None], chances.new_full((len(targets), 1), smoothing - 1.0))
-                logits.copy_(chances)  # the same tensor where products are wide; from here on the gradient
                 with repeated_products():
                     torch.mm(padded, factor_WD, out=d_states_ND[start : start + rows])
                     add_product(d_weight_WD, padded.t(), states)
