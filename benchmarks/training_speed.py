@@ -16,7 +16,6 @@ from pathlib import Path
 
 from common import DATA, machine_facts, write_result
 from peers.environments import make
-
 from regard.runs.recipe import Recipe
 
 HERE = Path(__file__).resolve().parent
@@ -36,6 +35,7 @@ SAME = {
     ),
 }  # fmt: skip
 RECIPE: dict[str, tuple[str, ...]] = {"transformer": (), "recurrent": SAME["recurrent"][:7]}
+WARMUP = "30"  # steps that are not counted, on both sides: in an hour of training nobody notices the first ones
 # Joey NMT with the allocator's thresholds raised as we raise ours: how much of a lead is just that?
 TUNED = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1)}
 
@@ -55,11 +55,11 @@ def options(settings: tuple[str, ...]) -> list[str]:
 
 def one_round(data: Path, steps: int, budget: int, joey: Path, model: str) -> dict:
     """Everybody gets the same token budget: sentences × the longest side of any of them."""
-    ours = [sys.executable, HERE / "regard_training.py", "--data", data, "--steps", str(steps)]
+    ours = [sys.executable, HERE / "regard_training.py", "--data", data, "--steps", str(steps), "--warmup", WARMUP]
     ours += options((f"training.batch_tokens={budget}",))
     product = [sys.executable, HERE / "peers" / "matrix_product.py"]
     peer = [joey, HERE / "peers" / "joeynmt_training.py", "--data", data, "--model", model]
-    peer += ["--steps", str(max(10, steps // 2)), "--batch-tokens", str(budget)]
+    peer += ["--steps", str(max(10, steps // 2)), "--batch-tokens", str(budget), "--warmup", WARMUP]
     before = run(*product)
     return {
         "regard, same model": run(*ours, *options(SAME[model])),
@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=40)
     own = Recipe.read("multi30k").training.batch_tokens
-    parser.add_argument("--batch-tokens", type=int, default=own, help=f"of a step, on both sides; the recipe's is {own}")
+    parser.add_argument("--batch-tokens", type=int, default=own, help=f"of a step, on both sides (recipe: {own})")
     arguments = parser.parse_args()
     joey = make("joeynmt")
     rounds = []
