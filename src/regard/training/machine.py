@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import platform
@@ -113,7 +114,8 @@ class Ranks:
 def join_ranks(device: str = "auto") -> Ranks:
     """Under ``torchrun`` the peers are joined (NCCL on GPUs, gloo on CPUs); else this process is alone.
 
-    With NCCL every process has a GPU of its own, which from here on is meant by ``cuda``.
+    With NCCL every process has a GPU of its own, which from here on is meant by ``cuda``. Peers are left before the
+    interpreter ends: a thread that still listens to them while it is taken apart can abort a training that is done.
     """
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
@@ -123,7 +125,13 @@ def join_ranks(device: str = "auto") -> Ranks:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     if not distributed.is_initialized():
         distributed.init_process_group("nccl" if on_gpus else "gloo")
+        atexit.register(_leave_ranks)
     return Ranks(distributed.get_rank(), world)
+
+
+def _leave_ranks() -> None:
+    if distributed.is_initialized():  # whoever joined may have left by himself
+        distributed.destroy_process_group()
 
 
 def environment(device: torch.device) -> dict[str, Any]:
