@@ -119,6 +119,23 @@ def test_tsv_names_ten_wrong_lines_and_counts_the_others(tmp_path):
     assert found.endswith("line 11 has 1 and 3 more. Keep two columns, e.g. with: cut -f 1,2")
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (gzip.compress(b"a\n"), "is packed with gzip, which its name does not tell; call it a.en.gz"),
+        (bz2.compress(b"a\n"), "is packed with bzip2, which its name does not tell; call it a.en.bz2"),
+        (lzma.compress(b"a\n"), "is packed with xz, which its name does not tell; call it a.en.xz"),
+        (b"PK\x03\x04\x14\x00", "is packed with zip, which is not read here; unpack it and name the file inside"),
+        (b"\x28\xb5\x2f\xfd\x04", "is packed with Zstandard, which is not read here; unpack it"),
+    ],
+)
+def test_a_packed_file_under_a_plain_name_is_known_for_what_it_is(content, words, tmp_path):
+    (tmp_path / "a.en").write_bytes(content)
+    assert message_of(lambda: read_lines(tmp_path / "a.en")).startswith(f"{tmp_path / 'a.en'} {words}")
+    (tmp_path / "b.en").write_bytes(b"BZh7 is plain text, and PK too\n")
+    assert read_lines(tmp_path / "b.en") == ["BZh7 is plain text, and PK too"]
+
+
 def test_json_lines_with_other_keys_and_newlines_inside(tmp_path):
     rows = [{"fr": "un\ndeux", "en": "one\u2028two"}, {"fr": "trois", "en": ""}]
     path = write(tmp_path / "a.jsonl", "\n".join(json.dumps(row, ensure_ascii=False) for row in rows))

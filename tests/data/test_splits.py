@@ -141,6 +141,16 @@ def test_nothing_to_train_on_and_a_file_listed_twice_are_refused(tmp_path):
     again = CorpusFiles(source=f"{tmp_path}/val.en", target=f"{tmp_path}/val.de")
     with pytest.raises(DataError, match=r"val\.en is listed twice for train; list it once and give it"):
         load(tmp_path, train="val", test="", corpora=(again,))
+    other = CorpusFiles(source=f"{tmp_path}/val.en", target=f"{tmp_path}/train.de")
+    with pytest.raises(DataError, match=r"val\.en is the source of two corpora of train, with .*val\.de and with"):
+        load(tmp_path, train="val", test="", corpora=(other,))
+
+
+def test_a_weight_on_what_is_not_trained_on_is_refused(tmp_path):
+    fill(tmp_path, train=["a=A"], val=["b=B"], more=["c=C"])
+    idle = CorpusFiles(source=f"{tmp_path}/more.en", target=f"{tmp_path}/more.de", split="test", weight=2.0)
+    with pytest.raises(DataError, match=r"not for training: .*more\.en \(test\); leave their weights out"):
+        load(tmp_path, test="", corpora=(idle,))
 
 
 def test_the_small_world_gives_gold_alignments_and_a_sound_ledger():

@@ -314,7 +314,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
         f"{tmp_path}/none.txt is empty, but word vectors are expected; fetch it again"
     )
     assert refusal(write(tmp_path / "glove.zip", b"PK\x03\x04rest")) == (
-        f"{tmp_path}/glove.zip is a zip archive; unpack it and name the file inside"
+        f"{tmp_path}/glove.zip is packed with zip, which is not read here; unpack it and name the file inside"
     )
     assert refusal(write(tmp_path / "prose.txt", "It was a dark\nand stormy night.\n")) == (
         f"{tmp_path}/prose.txt: every line must be a word and its numbers with single spaces between them (GloVe, or "

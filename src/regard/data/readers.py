@@ -7,6 +7,7 @@ import difflib
 import gzip
 import json
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -18,6 +19,14 @@ from regard.data.ledger import Ledger
 
 _OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 COMPRESSIONS = tuple(_OPENERS)
+# How packed files begin: by program, the suffix with which we read them, and their first bytes.
+_PACKED = {
+    "gzip": (".gz", rb"\x1f\x8b\x08"),
+    "bzip2": (".bz2", rb"BZh[1-9]\x31\x41\x59\x26\x53\x59"),
+    "xz": (".xz", rb"\xfd7zXZ\x00"),
+    "Zstandard": ("", rb"\x28\xb5\x2f\xfd"),
+    "zip": ("", rb"PK\x03\x04"),
+}
 _SHOWN = 10
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -144,6 +153,7 @@ def decode_lines(raw_lines: Iterable[bytes], where: str) -> list[str]:
 def byte_lines(path: Path) -> Iterator[bytes]:
     whole = 0
     try:
+        _refuse_packed(path)
         with _open(path) as handle:
             for raw in handle:
                 yield raw
@@ -156,6 +166,20 @@ def byte_lines(path: Path) -> Iterator[bytes]:
         if path.suffix in _OPENERS and error.errno is None:
             raise _broken(path, whole, error) from error
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _refuse_packed(path: Path) -> None:
+    """A packed file that its name does not tell would look like text in a strange encoding."""
+    if path.suffix in _OPENERS:
+        return
+    with path.open("rb") as handle:
+        begins = handle.read(10)
+    for program, (suffix, pattern) in _PACKED.items():
+        if re.match(pattern, begins):
+            remedy = f"its name does not tell; call it {path.name}{suffix}"
+            if not suffix:
+                remedy = "is not read here; unpack it and name the file inside"
+            raise DataError(f"{path} is packed with {program}, which {remedy}")
 
 
 def _open(path: Path) -> IO[bytes]:

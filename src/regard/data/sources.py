@@ -130,6 +130,7 @@ class PairFiles(Part):
             for split, stem in stems.items()
         )
         _refuse_twice(files + self.corpora)
+        _refuse_idle_weights(self.corpora)
         return files + self.corpora
 
     def _remedy(self) -> str:
@@ -142,12 +143,29 @@ class PairFiles(Part):
 
 
 def _refuse_twice(files: Sequence[CorpusFiles]) -> None:
-    seen: set[tuple[str, Path]] = set()
+    """Lines and weights are known by their first file, so that one must belong to one corpus of a split."""
+    seen: dict[tuple[str, Path], list[Path]] = {}
     for corpus in files:
-        key = (corpus.split, corpus.paths()[0])
-        if key in seen:
-            raise DataError(f"{key[1]} is listed twice for {corpus.split}; list it once and give it a weight")
-        seen.add(key)
+        first, *others = corpus.paths()
+        before = seen.setdefault((corpus.split, first), others)
+        if before is others:
+            continue
+        if before == others:
+            raise DataError(f"{first} is listed twice for {corpus.split}; list it once and give it a weight")
+        raise DataError(
+            f"{first} is the source of two corpora of {corpus.split}, with {before[0]} and with {others[0]}; its lines "
+            "could not be told apart: give it a second name (a link will do) for one of them"
+        )
+
+
+def _refuse_idle_weights(files: Sequence[CorpusFiles]) -> None:
+    weighted = (corpus for corpus in files if corpus.split != "train" and corpus.weight != 1)
+    idle = [f"{corpus.paths()[0]} ({corpus.split})" for corpus in weighted]
+    if idle:
+        raise DataError(
+            f"weights say how often training pairs are seen, and these are not for training: {', '.join(idle)}; leave "
+            "their weights out"
+        )
 
 
 def _weights(pairs: Sequence[Pair], files: Sequence[CorpusFiles]) -> tuple[float, ...]:

@@ -18,7 +18,6 @@ from regard.data.readers import BYTE_ORDER_MARK, COMPRESSIONS, byte_lines, find_
 _LOOKED_AT = 100  # lines by which a file's format is known
 _SHOWN = 20
 _LONGEST_WORD = 10_000  # bytes without a space that no longer are a word
-_ZIP = b"PK\x03\x04"
 _HEADER = re.compile(rb"(\d{1,15})[ \t]+(\d{1,9})\s*")
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")  # float() takes "nan" and "1_0" too
 
@@ -40,8 +39,6 @@ def read_vectors(path: Path, width: int, wanted: set[str]) -> dict[str, np.ndarr
     lines = list(itertools.islice(byte_lines(path), _LOOKED_AT))
     if not lines:
         raise DataError(f"{path} is empty, but word vectors are expected; fetch it again")
-    if lines[0].startswith(_ZIP):
-        raise DataError(f"{path} is a zip archive; unpack it and name the file inside")
     lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
     header = _header(path, lines[0])
     _refuse_width(path, header.width if header else _usual_width(path, lines, width), width)
