@@ -66,3 +66,16 @@ def test_stopping_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     found = regard("demo", "--out", tmp_path)
     assert found.code == 130
     assert found.err.endswith("stopped after step 5; the next demo starts anew\n")
+
+
+def test_a_demo_that_was_stopped_before_its_first_step_makes_way_for_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("regard.runs.train.Vocabularies.train", stop)
+        assert regard("demo", "--out", tmp_path, *QUICK).code == 130
+    assert (tmp_path / "run" / "recipe.toml").exists()
+    assert regard("demo", "--out", tmp_path, *QUICK).code == 0

@@ -143,6 +143,7 @@ def test_sampling_is_a_function_of_the_seed(run: Path) -> None:
         (("--temperature", "0"), "use --greedy, or a temperature above 0"),
         (("--temperature", "5000"), "expected 0.001 to 1000"),
         (("--top-p", "0"), "top_p"),
+        (("--beam", "2", "--n-best", "3"), "--beam 2 keeps 2 answers and --n-best wants 3; give --beam 3"),
         (("--greedy", "--n-best", "2"), "use --beam N or --temperature T with --n-best"),
         (("--n-best", "2"), "this run's own decoding is greedy, which knows one answer only; use --beam 2"),
         (("--file", "in.txt"), "give texts on the command line or --file, not both"),
@@ -235,6 +236,9 @@ def test_options_change_what_they_name_and_keep_the_rest_of_the_recipes_decoding
     assert choose(drawn, top_p=0.8) == drawn.model_copy(update={"top_p": 0.8})
     assert choose(drawn, top_k=0) == drawn.model_copy(update={"top_k": 0})
     assert choose(tuned.model_copy(update={"n_best": 4}), beam=2).n_best == 1
+    several = tuned.model_copy(update={"n_best": 4})
+    assert choose(several, n_best=1) == tuned, "one line in, one line out, whatever the recipe keeps"
+    assert choose(several) == several
     assert choose(drawn, n_best=3, seed=2) == drawn.model_copy(update={"n_best": 3, "seed": 2})
     assert choose(drawn, beam=2) == Beam(size=2, max_length=31)
     assert choose(drawn, beam=2, max_tokens=7).max_length == 7

@@ -56,6 +56,9 @@ def demo(
     try:
         with TrainingBar(run_folder) as bar:
             train("small-world", run_folder, settings, observers=[Marking(run_folder), bar])
+    except KeyboardInterrupt:  # before the first step
+        leave_mark(run_folder)
+        raise
     except Interrupted as stop:
         say(f"stopped after step {stop.step}; the next demo starts anew", to=notes)
         raise typer.Exit(130) from None
@@ -87,10 +90,15 @@ class Marking(Silent):
     """Leaves a mark in the run, so that the next demo knows it for one of its kind."""
 
     def __init__(self, folder: Path) -> None:
-        self.mark = folder / MARK
+        self.folder = folder
 
     def started(self, total_steps: int, step: int) -> None:
-        self.mark.touch()
+        leave_mark(self.folder)
+
+
+def leave_mark(run_folder: Path) -> None:
+    if run_folder.is_dir():
+        (run_folder / MARK).touch()
 
 
 def make_way(folder: Path) -> None:
@@ -98,7 +106,7 @@ def make_way(folder: Path) -> None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not (folder / MARK).exists():
-        raise OptionError(f"{folder} was not made by a demo, so it is left alone; remove it, or choose another --out")
+        raise OptionError(f"{folder} bears no mark of a demo, so it is left alone; remove it, or choose another --out")
     shutil.rmtree(folder)
 
 

@@ -11,7 +11,8 @@ import typer
 from regard.cli.class_tables import show_classes
 from regard.cli.console import JSON_OPTION, console, counting, plain, say, write_json
 from regard.cli.engine import ENGINE, ENGINE_DTYPE, through
-from regard.cli.strategy import BEAM, GREEDY, choose
+from regard.cli.strategy import BEAM, GREEDY, choose, said
+from regard.cli.telling import chooses, refuse_decoding
 from regard.core.errors import OptionError
 
 EXAMPLES = """\b
@@ -54,6 +55,8 @@ def evaluate(
     from regard.runs.significance import significance
 
     loaded = through(load(run), engine, engine_dtype)
+    if chooses(loaded):
+        refuse_decoding(loaded.task, said({"beam": beam, "greedy": greedy}))
     options = choose(loaded.recipe.decoding, beam=beam, greedy=greedy)
     with counting("scoring") as progress:
         scores = score(loaded, source=source or "", reference=reference or "", options=options, progress=progress)

@@ -11,7 +11,7 @@ import typer
 from regard.cli.console import JSON_OPTION, counting, read_lines, write_json
 from regard.cli.engine import ENGINE, ENGINE_DTYPE, through
 from regard.cli.strategy import BEAM, GREEDY, choose, said
-from regard.cli.telling import chooses, refuse_decoding, tell_choices
+from regard.cli.telling import chooses, refuse_decoding, spread, tell_choices
 from regard.cli.writing import Manner, Shots, talk, write_on
 from regard.core.errors import DataError, OptionError
 
@@ -136,7 +136,7 @@ def predict(
         scores = True
     else:
         with counting("answering") as progress:
-            answers = answer_lines(loaded, inputs, options, progress)
+            answers = spread(inputs, lambda filled: loaded.answers(filled, options, progress))
     links = align(loaded, inputs, [found[0].text if found else "" for found in answers]) if alignment else None
     if as_json:
         write_json(as_object(inputs, answers, links, n_best, scores))
@@ -158,16 +158,6 @@ def readable(texts: list[str]) -> list[str]:
         if any("\udc80" <= character <= "\udcff" for character in text):  # how Python keeps such bytes
             raise DataError(f"text {number} is not valid UTF-8; convert it, or set the terminal to UTF-8")
     return list(texts)
-
-
-def answer_lines(run: Run, inputs: list[str], options: Any, progress: Any) -> list[list[Answer]]:
-    """Answers by input; an empty line has none."""
-    filled = [index for index, text in enumerate(inputs) if text.strip()]
-    found = run.answers([inputs[index] for index in filled], options, progress)
-    answers: list[list[Answer]] = [[] for _ in inputs]
-    for index, own in zip(filled, found, strict=True):
-        answers[index] = own
-    return answers
 
 
 def align(run: Run, sources: list[str], targets: list[str]) -> list[list[tuple[int, int]]]:

@@ -75,7 +75,9 @@ def _named(
         given = {name: value for name, value in {**sampled, "seed": seed}.items() if value is not None}
         return parse(Sampling, {**_kept(default, "sampling"), **given, **answers}, where)
     if beam:
-        return parse(Beam, {**_kept(default, "beam"), "size": max(beam, n_best), "n_best": max(n_best, 1)}, where)
+        if n_best > beam:
+            raise OptionError(f"--beam {beam} keeps {beam} answers and --n-best wants {n_best}; give --beam {n_best}")
+        return parse(Beam, {**_kept(default, "beam"), "size": beam, "n_best": max(n_best, 1)}, where)
     if n_best > 1 and not hasattr(default, "n_best"):
         raise OptionError(
             f"this run's own decoding is {default.kind}, which knows one answer only; "
@@ -85,7 +87,8 @@ def _named(
     if n_best > 1:
         size = {"size": max(default.size, n_best)} if hasattr(default, "size") else {}
         return parse(type(default), {**default.model_dump(), **size, **answers, **drawn}, where)
-    return default.model_copy(update=drawn)
+    alone = answers if hasattr(default, "n_best") else {}  # the recipe may keep several; asked for is one
+    return default.model_copy(update={**drawn, **alone})
 
 
 def _kept(default: Any, kind: str) -> dict[str, Any]:
