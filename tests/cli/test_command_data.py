@@ -111,6 +111,24 @@ def test_without_validation_it_says_so(pairs: Pairs) -> None:
 def test_everything_too_long(pairs: Pairs) -> None:
     pairs.write(b"a a a a a a\n", b"a a a a a a\n")
     assert "nothing to train on" in pairs.train().error
+    pairs.write(b"a a\n" * 9, b"a a\n" * 9)
+    assert pairs.train().code == 0, "with what was mended the same place will do"
+
+
+def test_a_pair_beyond_a_steps_budget_is_named_and_the_place_is_free_again(pairs: Pairs) -> None:
+    pairs.write(b"a\na a\n" * 5, b"a\na a a\n" * 5)
+    assert (
+        "training.batch_tokens = 3 has room for 2 pieces; more have (source and target): "
+        f"{pairs.folder / 'train.en'} line 2 (2 and 3)"
+    ) in pairs.train("--set", "training.batch_tokens=3").error
+    assert pairs.train().code == 0
+
+
+def test_resuming_nothing_is_said(pairs: Pairs) -> None:
+    pairs.write(b"a a\n" * 9, b"a a\n" * 9)
+    found = pairs.train("--resume")
+    assert "there is nothing to resume in" in found.err
+    assert "a new run begins" in found.err
 
 
 def test_a_recipe_that_does_not_say_where_the_files_are(tmp_path: Path) -> None:

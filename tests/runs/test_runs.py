@@ -14,7 +14,7 @@ import torch
 import regard
 from regard.core.errors import DataError, RegardError, RunError
 from regard.decoding.options import Beam, Greedy
-from regard.runs.evaluate import evaluate
+from regard.runs.evaluate import evaluate, scored_splits
 from regard.runs.folder import RunFolder
 from regard.runs.journal import MetricsFile
 from regard.runs.kept import held_out, read_summary
@@ -302,6 +302,42 @@ def test_a_foreign_file_is_named(name: str, content: str, words: str, copied: Pa
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("summary.json", "[1]", "summary.json holds no JSON object, as it should, but a list"),
+        ("scores.json", "[1]", "scores.json holds no JSON object, as it should, but a list"),
+    ],
+)
+def test_a_foreign_object_is_named(name: str, content: str, words: str, copied: Path) -> None:
+    (copied / name).write_text(content, encoding="utf-8")
+    with pytest.raises(RunError) as caught:
+        _ = regard.load(copied).alignment_head
+    assert words in str(caught.value)
+
+
+def test_a_summary_that_is_none_can_be_written_again(copied: Path) -> None:
+    before = read_summary(RunFolder(copied))
+    (copied / "summary.json").write_text('{"steps": 3}', encoding="utf-8")
+    with pytest.raises(RunError, match=r"summary\.json is not the summary of a training, its keys being steps; remove"):
+        regard.train(Recipe.read("copy", TINY), copied, resume=True)
+    (copied / "summary.json").unlink()
+    again = regard.train(Recipe.read("copy", TINY), copied, resume=True)
+    assert again.weights_sha256 == before["weights_sha256"]
+
+
+def test_a_recipe_that_is_not_utf_8_is_named_by_resume_too(copied: Path) -> None:
+    (copied / "recipe.toml").write_bytes(b'name = "caf\xe9"\n')
+    with pytest.raises(RegardError, match=r"recipe\.toml is not UTF-8 \(byte 11\)"):
+        regard.train(Recipe.read("copy", TINY), copied, resume=True)
+
+
+def test_the_test_split_comes_first_whatever_the_order_of_the_files() -> None:
+    assert scored_splits(["validation", "extra", "test"]) == ["test", "extra"]
+    assert scored_splits(["validation", "extra", "other"]) == ["extra", "other"]
+    assert scored_splits(["validation"]) == ["validation"]
+
+
 def test_weights_of_the_right_shape_that_are_not_this_runs_are_noticed(copied: Path) -> None:
     weights = checkpoints.load_tensors(copied / "model.safetensors")
     name = next(iter(weights))
@@ -453,6 +489,14 @@ def test_a_validation_split_that_was_set_aside_stays_the_one_that_was_drawn(tmp_
     kept = held_out(run.folder, drawn_again).splits
     assert [pair.source for pair in kept["validation"]] == drawn
     assert "train" not in kept
+    (out / "validation.jsonl").write_text("broken\n", encoding="utf-8")
+    with pytest.raises(RunError, match=r"by the hashes in summary\.json: validation\.jsonl; put the run's own back"):
+        regard.load(out)
+    with pytest.raises(RunError, match=r"validation\.jsonl is not as the run left it: it holds lines that are no JSON"):
+        held_out(run.folder, drawn_again)
+    (out / "validation.jsonl").write_text('{"text": "a"}\n', encoding="utf-8")
+    with pytest.raises(RunError, match=r"validation\.jsonl holds other things than pairs"):
+        held_out(run.folder, drawn_again)
     (out / "summary.json").unlink()
     with pytest.raises(RunError, match=r"the training files are not those with which .*run was begun.*begin a new run"):
         regard.train(out / "recipe.toml", out, resume=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import json
+import math
 import shutil
 from pathlib import Path
 from typing import Any
@@ -61,8 +63,12 @@ def test_a_damaged_checkpoint_is_recognised_and_the_one_before_it_used(damage: s
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(None, "has no state.json: it is not a complete checkpoint"), ('{"step": 6, "ep', "is not valid JSON")],
-    ids=["missing", "cut"],
+    [
+        (None, "has no state.json: it is not a complete checkpoint"),
+        ('{"step": 6, "ep', "is not valid JSON"),
+        ("[6]", "holds no JSON object, as it should, but a list"),
+    ],
+    ids=["missing", "cut", "foreign"],
 )
 def test_a_checkpoint_without_its_state_is_not_believed(content: str | None, words: str, run: Path) -> None:
     state = run / "checkpoints" / "step-00000006" / "state.json"
@@ -83,6 +89,51 @@ def test_one_changed_digit_of_the_state_is_noticed(run: Path) -> None:
     assert found is not None
     assert found.state["step"] == 4
     assert complaints == [f"{state} is damaged: its checksum is not the one written in it"]
+
+
+def test_a_checkpoint_that_the_disk_does_not_give_back_is_not_believed(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad, opened = run / "checkpoints" / "step-00000006" / "weights.safetensors", Path.open
+
+    def open_or_fail(path: Path, *options: Any, **others: Any) -> Any:
+        if path == bad:
+            raise OSError(errno.EIO, "Input/output error")
+        return opened(path, *options, **others)
+
+    monkeypatch.setattr(Path, "open", open_or_fail)
+    found, complaints = checkpoints.latest(run / "checkpoints")
+    assert found is not None
+    assert found.state["step"] == 4
+    assert complaints == [f"{bad} cannot be read: Input/output error"]
+
+
+def test_state_is_json_that_anybody_reads(tmp_path: Path) -> None:
+    """Before the first validation the best loss is infinite, which JSON has no word for."""
+    loop, _ = make_loop(tmp_path, "training.validate_every=100", "training.steps=4")
+    loop.step(next(loop.batches()))
+    loop.save()
+    text = (tmp_path / "checkpoints" / "step-00000001" / "state.json").read_text(encoding="utf-8")
+    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    again, _ = make_loop(tmp_path, "training.validate_every=100", "training.steps=4")
+    again.resume()
+    assert again.progress.best_loss == math.inf
+    assert math.isnan(again.progress.validation_loss)
+    assert again.progress.first_loss == loop.progress.first_loss
+
+
+def test_another_version_of_torch_is_told(run: Path) -> None:
+    state = run / "checkpoints" / "step-00000006" / "state.json"
+    held = {key: value for key, value in json.loads(state.read_text(encoding="utf-8")).items() if key != "sha256"}
+    assert held["torch"] == torch.__version__
+    held["torch"] = "1.13.1"
+    state.write_text(json.dumps({**held, "sha256": checkpoints.state_hash(held)}), encoding="utf-8")
+    loop, seen = make_loop(run)
+    loop.resume()
+    assert seen.sayings == [
+        f"this run was trained with torch 1.13.1 and goes on with {torch.__version__}: sums are rounded differently; "
+        "install torch==1.13.1 for equal weights to the bit"
+    ]
 
 
 def test_all_damaged_is_said_before_training_starts_again(run: Path) -> None:
@@ -134,6 +185,17 @@ def test_a_damaged_checkpoint_of_the_average_can_be_trained_again(run: Path, tra
     again.finish()
     expected = checkpoints.average(checkpoints.folders(trained / "checkpoints")[-2:])
     assert checkpoints.weights_hash(checkpoints.weights_of(again.model)) == checkpoints.weights_hash(expected)
+
+
+def test_a_kill_before_the_last_tidying_leaves_the_average_as_it_is(run: Path, trained: Path) -> None:
+    """An interruption's checkpoint, out of turn, goes when the next one stands; here a kill came between the two."""
+    kept = run / "checkpoints"
+    shutil.copytree(kept / "step-00000004", kept / "step-00000005")
+    loop, _ = make_loop(run, "training.final=average", "training.average=2")
+    loop.resume()
+    loop.finish()
+    expected = checkpoints.average(checkpoints.folders(trained / "checkpoints")[-2:])
+    assert checkpoints.weights_hash(checkpoints.weights_of(loop.model)) == checkpoints.weights_hash(expected)
 
 
 def test_best_weights_that_are_damaged_or_missing_are_told(run: Path) -> None:

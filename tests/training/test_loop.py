@@ -187,7 +187,7 @@ def test_a_loss_that_is_not_a_number_never_reaches_the_weights(tmp_path: Path) -
     assert str(caught.value) == (
         f"training broke at step 5: the loss is nan, the gradient's norm nan (the first loss was {first:.4g}). "
         f"The last good checkpoint is {last}. "
-        "Lower training.learning_rate, lengthen the warm-up, or set training.clip"
+        "Begin again with a lower training.learning_rate, a longer warm-up, or training.clip, in a new --out"
     )
     found, complaints = checkpoints.latest(tmp_path / "checkpoints")
     assert found is not None
@@ -238,10 +238,20 @@ def test_a_split_without_validation_is_trained_all_the_same(tmp_path: Path) -> N
 
 
 def test_an_example_beyond_the_budget_is_refused_in_training_only(tmp_path: Path) -> None:
-    loop, _ = make_loop(tmp_path, "training.batch_tokens=9")
+    loop, _ = make_loop(tmp_path)
+    loop.config = loop.config.model_copy(update={"batch_tokens": 9})
     with pytest.raises(DataError, match=r"an example of 11 tokens does not fit into training.batch_tokens = 9"):
         loop.run()
     assert loop.measure("validation")["loss"] > 0, "what is only measured stands alone in its batch"
+
+
+def test_settings_that_do_nothing_here_are_told(tmp_path: Path) -> None:
+    loop, seen = make_loop(tmp_path / "one", "data.validation=0", "training.patience=2", "training.steps=1")
+    loop.run()
+    assert seen.sayings == ["training.patience waits for validation losses, and there is no validation split: idle"]
+    loop, seen = make_loop(tmp_path / "two", "model.kind=bahdanau", "training.recompute=true", "training.steps=1")
+    loop.run()
+    assert seen.sayings == ["training.recompute does nothing here: this family of models keeps all it computes"]
 
 
 def test_no_training_examples(tmp_path: Path) -> None:
@@ -432,6 +442,24 @@ def test_tensorboard_events_hold_the_same_figures(tmp_path: Path) -> None:
     told = [(event.step, event.value) for event in found.Scalars("train/loss")]
     assert told == [(step, pytest.approx(loss)) for step, loss in enumerate(seen.losses, start=1)]
     assert [event.step for event in found.Scalars("validation/loss")] == [2, 4]
+
+
+def test_after_a_resume_tensorboard_shows_every_step_once(tmp_path: Path) -> None:
+    events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    settings = ("training.tensorboard=true", "training.steps=6", "training.checkpoint_every=3")
+    stopped, _ = make_loop(tmp_path, *settings)
+    stopped.tell("started", 6, 0)
+    for _, batch in zip(range(5), stopped.batches()):  # a kill after step 5: two steps are lost
+        stopped.step(batch)
+        if stopped.progress.step == 3:
+            stopped.save()
+    stopped.tell("finished", 5)
+    again, _ = make_loop(tmp_path, *settings)
+    assert again.resume()
+    again.run()
+    found = events.EventAccumulator(str(tmp_path / "tensorboard"))
+    found.Reload()
+    assert [event.step for event in found.Scalars("train/loss")] == [1, 2, 3, 4, 5, 6]
 
 
 # -- several processes ------------------------------------------------------------------------------------------

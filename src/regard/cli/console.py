@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -16,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
+from regard.core.files import sayable
 from regard.runs.journal import Silent
 
 console = Console(highlight=False, emoji=False)
@@ -43,17 +43,7 @@ def plain(text: Any) -> str:
 
 def write_json(value: Mapping[str, Any]) -> None:
     """One JSON object on standard output; what JSON cannot say (not-a-number) becomes null."""
-    sys.stdout.write(json.dumps(_sayable(value), ensure_ascii=False) + "\n")
-
-
-def _sayable(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {key: _sayable(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_sayable(inner) for inner in value]
-    return value
+    sys.stdout.write(json.dumps(sayable(value), ensure_ascii=False) + "\n")
 
 
 @contextmanager

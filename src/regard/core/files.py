@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,18 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    write_text(path, json.dumps(sayable(value), indent=2, ensure_ascii=False) + "\n")
+
+
+def sayable(value: Any) -> Any:
+    """The same with null for what JSON cannot say: infinity, and what is not a number."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: sayable(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [sayable(inner) for inner in value]
+    return value
 
 
 def read_json(path: Path) -> Any:
@@ -64,11 +76,29 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise RunError(f"{path} is not valid JSON: {error}") from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """JSON that must be an object."""
+    held = read_json(path)
+    if not isinstance(held, dict):
+        found = type(held).__name__
+        raise RunError(f"{path} holds no JSON object, as it should, but a {found}; put the right file back")
+    return held
 
 
 def sha256_of(path: Path) -> str:
     digest = hashlib.sha256()
-    with path.open("rb") as handle:
-        while block := handle.read(1 << 20):
-            digest.update(block)
+    try:
+        with path.open("rb") as handle:
+            while block := handle.read(1 << 20):
+                digest.update(block)
+    except OSError as error:
+        raise unreadable(path, error) from error
     return digest.hexdigest()
+
+
+def unreadable(path: Path, error: OSError) -> RunError:
+    return RunError(f"{path} cannot be read: {error.strerror or error}")

@@ -181,12 +181,12 @@ class Task(Protocol):
     wide and as long as one another), ``order(examples, budget)`` (its own batches, or None), ``carried()`` and
     ``restore(tensors)`` (what it keeps from step to step, for checkpoints), ``derived(split, means)`` (figures that
     are no means), ``glimpse(model, device)`` (a sample to look at), ``head(body)`` (what stands on a body in the
-    place of its writing parts), ``check_room(model)`` (refuses, before the first step, examples that the model has no
-    positions for), ``spelled(sources, answers)`` (given texts as the model reads and writes them,
-    where answers are shown in another form), ``compare(pairs, first, second)`` (a test of two systems' answers,
-    where BLEU is not its score), and in ``predict`` and ``score`` a keyword ``engine``:
-    who searches for answers in the model's place. Its configuration may have ``settled(corpus)``, the same with what
-    the data decides, and ``unsettled()``.
+    place of its writing parts), ``check_room(model, budget)`` (refuses, before the first step, examples that
+    the model has no positions for, or a training step no tokens), ``spelled(sources, answers)`` (given texts as the
+    model reads and writes them, where answers are shown in another form), ``compare(pairs, first,
+    second)`` (a test of two systems' answers, where BLEU is not its score), and in ``predict`` and ``score`` a keyword
+    ``engine``: who searches for answers in the model's place. Its configuration may have ``settled(corpus)``, the same
+    with what the data decides, and ``unsettled()``.
     """
 
     additive: bool

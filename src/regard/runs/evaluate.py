@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.errors import DataError, OptionError
-from regard.core.files import read_json, write_json
+from regard.core.files import read_object, write_json
 from regard.core.seams import Progress
 from regard.data.ledger import Ledger
 from regard.data.readers import read_parallel
@@ -58,14 +58,14 @@ def evaluate(
         scores |= {f"{prefix}{name}": value for name, value in found.items()}
     if named:
         return scores
-    before = read_json(run.folder.scores) if run.folder.scores.exists() else {}
+    before = read_object(run.folder.scores) if run.folder.scores.exists() else {}
     write_json(run.folder.scores, {**before, **scores})
     return scores
 
 
 def scored_splits(splits: Iterable[str]) -> list[str]:
     """Those whose scores count, the first before all: what was looked at in training only where nothing else is."""
-    names = list(splits)
+    names = sorted(splits, key=lambda split: split != "test")  # what is called so is meant; the others as they come
     chosen = [split for split in names if split != "validation"] or names
     if not chosen:
         raise DataError("the recipe keeps no sentences for scores; name some with --source and --reference")

@@ -102,25 +102,26 @@ class RunFolder:
             raise RunError(
                 f"{self.path} already holds a run; continue it with --resume, or choose another --out"
             )
-        if not same_recipe(self.recipe.read_text(encoding="utf-8"), recipe_toml):
+        held = read_toml(self.recipe)
+        if not same_recipe(held, recipe_toml):
             raise RunError(
                 f"{self.path} holds a run of another recipe than the one given; resume it with its own: "
                 f"regard train {self.recipe} --out {self.path} --resume; differing: "
-                + "; ".join(differences(read_toml(self.recipe), tomllib.loads(recipe_toml)))
+                + "; ".join(differences(held, tomllib.loads(recipe_toml)))
             )
 
 
-def same_recipe(held_toml: str, given_toml: str) -> bool:
+def same_recipe(held_tree: dict[str, Any], given_toml: str) -> bool:
     """Settings that came into being after a run was made count as they are by default."""
     from regard.runs.recipe import Recipe  # it needs every part of the house; most who ask for a folder need none
 
-    if held_toml == given_toml:
+    if held_tree == tomllib.loads(given_toml):
         return True
     try:
-        held = parse(Recipe, tomllib.loads(held_toml))
+        held = parse(Recipe, held_tree)
         unsettled = getattr(held.task, "unsettled", lambda: held.task)  # without what the data decided
         return given_toml in (held.to_toml(), held.model_copy(update={"task": unsettled()}).to_toml())
-    except (RecipeError, tomllib.TOMLDecodeError):
+    except RecipeError:
         return False
 
 

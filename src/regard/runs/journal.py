@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +84,12 @@ class TensorBoard(Silent):
             raise OptionError(
                 "training.tensorboard needs the tensorboard package: pip install 'regard[tensorboard]'"
             ) from error
-        self.writer = SummaryWriter(str(folder))
+        self.open = partial(SummaryWriter, str(folder))
         self.every = every
+
+    def started(self, total_steps: int, step: int) -> None:
+        """After a resume the events beyond the checkpoint are hidden, so that every step is shown once."""
+        self.writer = self.open(purge_step=step + 1) if step else self.open()
 
     def stepped(self, step: int, figures: Mapping[str, float]) -> None:
         if step % self.every == 0:

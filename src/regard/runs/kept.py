@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from regard.core.errors import RunError
-from regard.core.files import read_json, sha256_of, write_json, write_text
+from regard.core.files import read_object, sha256_of, unreadable, write_json, write_text
 from regard.data.corpus import Corpus, Pair
 from regard.data.vocabularies import JOINT, SOURCE, TARGET
 from regard.runs.folder import RunFolder
@@ -40,7 +40,7 @@ def held_out(folder: RunFolder, corpus: Any) -> Any:
         return scored
     others = {split: own for split, own in scored.splits.items() if split != "validation"}
     if isinstance(corpus, Corpus):
-        others["validation"] = tuple(Pair(**one) for one in kept_examples(folder))
+        others["validation"] = kept_pairs(folder)
     elif not others:
         raise RunError(
             f"the training files are not those with which {folder.path} was begun, so its validation split cannot be "
@@ -56,8 +56,28 @@ def is_as_kept(folder: RunFolder, corpus: Any) -> bool:
 
 
 def kept_examples(folder: RunFolder) -> list[dict[str, Any]]:
-    lines = folder.validation.read_text(encoding="utf-8").split("\n")  # a text may hold other ends of lines
-    return [json.loads(line) for line in lines if line]
+    try:
+        lines = folder.validation.read_text(encoding="utf-8").split("\n")  # a text may hold other ends of lines
+        held = [json.loads(line) for line in lines if line]
+    except OSError as error:
+        raise unreadable(folder.validation, error) from error
+    except ValueError:  # no JSON, or no UTF-8
+        held = [None]
+    if not all(isinstance(one, dict) for one in held):
+        raise RunError(
+            f"{folder.validation} is not as the run left it: it holds lines that are no JSON objects; put the "
+            "run's own file back, or train anew"
+        )
+    return held
+
+
+def kept_pairs(folder: RunFolder) -> tuple[Pair, ...]:
+    try:
+        return tuple(Pair(**one) for one in kept_examples(folder))
+    except TypeError as error:
+        raise RunError(
+            f"{folder.validation} holds other things than pairs ({error}); put the run's own file back"
+        ) from error
 
 
 def without_origin(example: dict[str, Any]) -> dict[str, Any]:
@@ -65,20 +85,20 @@ def without_origin(example: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_summary(folder: RunFolder, summary: dict[str, Any]) -> None:
-    """What came of training, and the hashes of the tokenizers' files; that of the weights is in it already."""
-    hashes = {name: sha256_of(folder.path / name) for name in tokenizer_files(folder)}
+    """What came of training, and the hashes of the files beside it; that of the weights is in it already."""
+    hashes = {name: sha256_of(folder.path / name) for name in hashed_files(folder)}
     write_json(folder.summary, {**summary, FILES: hashes})
 
 
 def read_summary(folder: RunFolder) -> dict[str, Any]:
-    return {name: value for name, value in read_json(folder.summary).items() if name != FILES}
+    return {name: value for name, value in read_object(folder.summary).items() if name != FILES}
 
 
 def refuse_foreign(folder: RunFolder) -> None:
     """A file of another run may have the right shape; its hash is another."""
     if not folder.summary.exists():
         return
-    summary = read_json(folder.summary)
+    summary = read_object(folder.summary)
     foreign = [
         name
         for name, expected in summary.get(FILES, {}).items()
@@ -94,5 +114,5 @@ def refuse_foreign(folder: RunFolder) -> None:
         )
 
 
-def tokenizer_files(folder: RunFolder) -> list[str]:
-    return [name for name in (JOINT, SOURCE, TARGET) if (folder.path / name).is_file()]
+def hashed_files(folder: RunFolder) -> list[str]:
+    return [name for name in (JOINT, SOURCE, TARGET, folder.validation.name) if (folder.path / name).is_file()]

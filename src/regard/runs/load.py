@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from regard.core.config import parse, read_toml
 from regard.core.errors import DataError, OptionError
-from regard.core.files import read_json
+from regard.core.files import read_object
 from regard.core.seams import Answer, Engine, Progress
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
@@ -157,7 +157,7 @@ class Run:
     def alignment_head(self) -> Head | None:
         """The head that an evaluation with gold alignments chose, if there was one."""
         if self.folder.scores.exists():
-            chosen = read_json(self.folder.scores).get("alignment_head")
+            chosen = read_object(self.folder.scores).get("alignment_head")
             if chosen:
                 return int(chosen[0]), int(chosen[1])
         return None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -62,19 +63,21 @@ def train(
     ranks = machine.join_ranks(made.device)
     if ranks.leads:
         folder.refuse_other(made.to_toml(), resume=resume)
-    ranks.wait()
+    was_empty, loop = folder.is_empty, None
+    ranks.wait()  # until here nobody writes
     if resume and folder.summary.exists() and folder.weights.exists():
-        return Trained(**read_summary(folder))
-    was_empty = folder.is_empty
+        return _concluded(folder)
     try:
         loop = prepare(made, folder, ranks, list(observers))
+        if resume and was_empty:
+            loop.tell("said", f"there is nothing to resume in {folder.path}: a new run begins")
+        elif resume:
+            loop.resume()
+        loop.run()
     except RegardError:
-        if was_empty and ranks.leads:  # nothing was trained yet: with other settings the same place will do
-            folder.empty()
+        if was_empty and ranks.leads and (loop is None or loop.progress.step <= 1):
+            folder.empty()  # nothing was trained yet: with other settings the same place will do
         raise
-    if resume:
-        loop.resume()
-    loop.run()
     loop.finish()
     return _conclude(loop, folder, merge=made.start.adapters.merge)
 
@@ -102,7 +105,7 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
         corpus.ledger.save(folder.ledger)
     model = headed(recipe, task)
     if hasattr(task, "check_room"):
-        task.check_room(model)
+        task.check_room(model, recipe.training.batch_tokens)
     borrow_vectors(recipe, model, vocabularies, folder.checkpoints, observers)
     put_origin(recipe.start, model, vocabularies, folder.checkpoints, observers)
     adapt(recipe, model)
@@ -162,6 +165,19 @@ def _vocabularies(recipe: Recipe, corpus: Corpus, folder: RunFolder, ranks: mach
             Vocabularies.train(recipe.tokenizer, corpus).save(folder.path)  # type: ignore[arg-type]
     ranks.wait()
     return Vocabularies.load(folder.path, recipe.tokenizer.specials())  # type: ignore[attr-defined]
+
+
+def _concluded(folder: RunFolder) -> Trained:
+    """What came of a training that is over, as it stands in the folder."""
+    held = read_summary(folder)
+    if set(held) != {field.name for field in fields(Trained)}:
+        raise RunError(
+            f"{folder.summary} is not the summary of a training, its keys being {', '.join(held) or 'none'}; "
+            "remove it, and --resume writes it again"
+        )
+    if held["validation_loss"] is None:  # there was no validation split
+        held["validation_loss"] = math.nan
+    return Trained(**held)
 
 
 def _conclude(loop: Loop, folder: RunFolder, *, merge: bool) -> Trained:

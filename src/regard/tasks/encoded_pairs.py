@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -82,27 +82,32 @@ class EncodedPairs:
             BpeDropout(vocabularies.target, [pair.target for pair in pairs], rate, seed + 1),
         )
 
-    def check_room(self, model: Any) -> None:
-        """Pairs of any split that the model has no positions for are named before the first step."""
-        rooms = [limit - 1 for limit in getattr(model, "longest", (0, 0)) if limit]  # one is the closing symbol's
-        if not rooms:
-            return
-        room = min(rooms)
+    def check_room(self, model: Any, budget: int) -> None:
+        """Pairs that the model has no positions for, or a training step no tokens, are named before the first step."""
+        room = budget - 1  # one is the closing symbol's
+        remedy = f"leave such pairs out with task.longest={room}, or raise training.batch_tokens"
+        self._refuse_longer(room, ("train",), f"training.batch_tokens = {budget} has room for {room} pieces", remedy)
         self._most = min(self._most, room)
+        limits = [limit for limit in getattr(model, "longest", (0, 0)) if limit]
+        if limits:
+            room = min(limits) - 1
+            remedy = (
+                f"leave such training pairs out with task.longest={room}, cut or split the others, or raise "
+                "model.position.longest"
+            )
+            self._refuse_longer(room, self._encoded, f"the model has positions for {room} pieces", remedy)
+            self._most = min(self._most, room)
+
+    def _refuse_longer(self, room: int, splits: Iterable[str], why: str, remedy: str) -> None:
         places = [
             f"{pair.origin or split} line {pair.line} ({len(one.source)} and {len(one.target)})"
-            for split, encoded in self._encoded.items()
-            for pair, one in zip(self._pairs[split], encoded, strict=True)
+            for split in splits
+            for pair, one in zip(self._pairs[split], self._encoded[split], strict=True)
             if one.longer > room
         ]
         if places:
-            raise DataError(
-                f"the model has positions for {room} pieces; more have (source and target): "
-                + ", ".join(places[:NAMED])
-                + (f" and {len(places) - NAMED} others" if len(places) > NAMED else "")
-                + f"; leave such training pairs out with task.longest={room}, cut or split the others, or raise "
-                "model.position.longest"
-            )
+            more = f" and {len(places) - NAMED} others" if len(places) > NAMED else ""
+            raise DataError(f"{why}; more have (source and target): {', '.join(places[:NAMED])}{more}; {remedy}")
 
     def examples(self, split: str, epoch: int) -> Sequence[EncodedPair]:
         if split != "train":

@@ -73,8 +73,8 @@ class Parsing:
     def weights(self, epoch: int) -> tuple[float, ...]:
         return self.translation.weights(epoch)
 
-    def check_room(self, model: Any) -> None:
-        self.translation.check_room(model)
+    def check_room(self, model: Any, budget: int) -> None:
+        self.translation.check_room(model, budget)
 
     def lengths(self, examples: Sequence[EncodedPair]) -> np.ndarray:
         return self.translation.lengths(examples)

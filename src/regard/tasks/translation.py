@@ -84,8 +84,8 @@ class Translation:
     def encode_pairs(self, pairs: Sequence[Pair]) -> list[EncodedPair]:
         return self.pairs.encode(pairs)
 
-    def check_room(self, model: Any) -> None:
-        self.pairs.check_room(model)
+    def check_room(self, model: Any, budget: int) -> None:
+        self.pairs.check_room(model, budget)
 
     def sizes(self) -> Sizes:
         return self.vocabularies.sizes()

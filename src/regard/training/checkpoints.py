@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from regard.core.errors import RegardError, RunError
-from regard.core.files import read_json, sha256_of, sync_folder, write_json
+from regard.core.files import read_object, sayable, sha256_of, sync_folder, write_json
 
 WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
 
@@ -77,7 +77,7 @@ def save(folder: Path, weights: dict[str, Tensor], optimizer: dict[str, Tensor],
         save_tensors(part / WEIGHTS, weights)
         save_tensors(part / OPTIMIZER, optimizer)
         checksums = {name: sha256_of(part / name) for name in (WEIGHTS, OPTIMIZER)}
-        held = {**state, "checksums": checksums}
+        held = {**sayable(state), "checksums": checksums}
         write_json(part / STATE, {**held, "sha256": state_hash(held)})
         if folder.exists():
             shutil.rmtree(folder)
@@ -116,7 +116,7 @@ def load(folder: Path) -> Checkpoint:
     """Reads a checkpoint and believes it only if its checksums agree."""
     if not (folder / STATE).is_file():
         raise RunError(f"{folder} has no {STATE}: it is not a complete checkpoint")
-    state = read_json(folder / STATE)
+    state = read_object(folder / STATE)
     if state_hash({key: value for key, value in state.items() if key != "sha256"}) != state.get("sha256"):
         raise RunError(f"{folder / STATE} is damaged: its checksum is not the one written in it")
     for name, expected in state.get("checksums", {}).items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -75,6 +75,11 @@ class Progress:
     def as_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
 
+    @classmethod
+    def of(cls, state: Mapping[str, Any]) -> Progress:
+        """As a checkpoint holds it; JSON has no word for the infinity and the NaN that some figures start from."""
+        return cls(**{name: state[name] for name in cls.__slots__ if state[name] is not None})
+
 
 @dataclass
 class Loop:
@@ -115,6 +120,7 @@ class Loop:
     def run(self) -> Progress:
         """Trains until the last step, an early stop, or an interruption (which saves first)."""
         self.tell("started", self.config.steps, self.progress.step)
+        self.tell_idle_settings()
         with stop_signals() as stopping:
             for batch in self.batches():
                 self.step(batch)
@@ -130,6 +136,13 @@ class Loop:
                     raise Interrupted(self.progress.step)
         self.tell("finished", self.progress.step)
         return self.progress
+
+    def tell_idle_settings(self) -> None:
+        """What was asked for and cannot be had is said, not passed over."""
+        if self.config.patience and not len(self.task.examples("validation", 0)):
+            self.tell("said", "training.patience waits for validation losses, and there is no validation split: idle")
+        if self.config.recompute and not any(hasattr(module, "recompute") for module in self.model.modules()):
+            self.tell("said", "training.recompute does nothing here: this family of models keeps all it computes")
 
     @property
     def is_over(self) -> bool:
@@ -233,7 +246,7 @@ class Loop:
         raise TrainingError(
             f"training broke at step {progress.step}: {found} (the first loss was {progress.first_loss:.4g}). "
             + (f"The last good checkpoint is {kept[-1]}. " if kept else "No checkpoint had been written yet. ")
-            + "Lower training.learning_rate, lengthen the warm-up, or set training.clip"
+            + "Begin again with a lower training.learning_rate, a longer warm-up, or training.clip, in a new --out"
         )
 
     # -- looking, keeping, coming back ----------------------------------------------------------------------
@@ -291,14 +304,17 @@ class Loop:
         if self.ranks.leads:
             folder = checkpoints.folder_for(self.folder, self.progress.step)
             self.save_to(folder)
-            keep = max(self.config.keep, self.config.average if self.config.final == "average" else 1)
-            checkpoints.prune(self.folder, folder, keep, self.config.checkpoint_every)
+            self.prune(folder)
             self.tell("saved", self.progress.step, folder)
         self.ranks.wait()
 
+    def prune(self, newest: Path) -> None:
+        keep = max(self.config.keep, self.config.average if self.config.final == "average" else 1)
+        checkpoints.prune(self.folder, newest, keep, self.config.checkpoint_every)
+
     def save_to(self, folder: Path) -> None:
         machine = {"threads": torch.get_num_threads(), "ranks": self.ranks.world, "precision": self.precision}
-        state = {**self.progress.as_dict(), "seed": self.seed, **machine}
+        state = {**self.progress.as_dict(), "seed": self.seed, **machine, "torch": torch.__version__}
         tensors = self.optimizer.tensors(self.names)
         if hasattr(self.task, "carried"):
             tensors |= {f"{CARRIED}{name}": tensor for name, tensor in self.task.carried().items()}
@@ -321,7 +337,9 @@ class Loop:
         if hasattr(self.task, "restore"):
             held = {name: tensor for name, tensor in found.optimizer.items() if name.startswith(CARRIED)}
             self.task.restore({name.removeprefix(CARRIED): tensor.to(self.device) for name, tensor in held.items()})
-        self.progress = Progress(**{name: found.state[name] for name in Progress.__slots__})
+        self.progress = Progress.of(found.state)
+        if self.ranks.leads:  # what a kill left undone: with it an average would have another member
+            self.prune(found.folder)
         return True
 
     def differences(self, before: dict[str, Any]) -> Iterator[str]:
@@ -339,6 +357,8 @@ class Loop:
             )
         if (precision := before.get("precision", self.precision)) != self.precision:
             yield f"in {precision} and goes on in {self.precision}: {rounded}; set training.precision={precision}"
+        if (version := before.get("torch", torch.__version__)) != torch.__version__:
+            yield f"with torch {version} and goes on with {torch.__version__}: {rounded}; install torch=={version}"
 
     def finish(self) -> None:
         """Puts the weights into the model that the run ends with: last, best, or an average."""
