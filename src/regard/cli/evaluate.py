@@ -56,7 +56,7 @@ def evaluate(
 
     loaded = through(load(run), engine, engine_dtype)
     if chooses(loaded):
-        refuse_decoding(loaded.task, said({"beam": beam, "greedy": greedy}))
+        refuse_decoding(loaded, said({"beam": beam, "greedy": greedy}))
     options = choose(loaded.recipe.decoding, beam=beam, greedy=greedy)
     with counting("scoring") as progress:
         scores = score(loaded, source=source or "", reference=reference or "", options=options, progress=progress)

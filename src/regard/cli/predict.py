@@ -109,7 +109,7 @@ def predict(
     loaded = through(load(run), engine, engine_dtype)
     if chooses(loaded):
         written = {"scores": scores, "reference": reference, "alignment": alignment}
-        refuse_decoding(loaded.task, said({**chosen, "n_best": 1, **written}))
+        refuse_decoding(loaded, said({**chosen, "n_best": 1, **written}))
     options = None if reference is not None else choose(loaded.recipe.decoding, **chosen)
     manner = Manner(tuple(stop), echo, keep_end, Shots.read(shots) if shots is not None else Shots())
     if interactive:
@@ -129,7 +129,7 @@ def predict(
         inputs = in_context(loaded, inputs, context)
     if chooses(loaded):
         with counting("reading") as progress:
-            tell_choices(loaded, inputs, n_best, progress, as_json=as_json)
+            tell_choices(loaded, inputs, n_best, options, progress, as_json=as_json)
         return
     if reference is not None:
         answers = score_given(loaded, inputs, read_lines(reference))
@@ -146,7 +146,9 @@ def predict(
 
 def in_context(run: Run, questions: list[str], context: Path) -> list[str]:
     """Every question with the text of a file behind it."""
-    if not hasattr(run.task, "answer"):
+    from regard.core.capabilities import AnswersQuestions
+
+    if not isinstance(run.task, AnswersQuestions):
         raise OptionError(f"--context belongs to runs that answer questions; this one is for {run.recipe.task.kind}")
     text = " ".join(read_lines(context)).replace("\t", " ")
     return [f"{question}\t{text}" if question.strip() else "" for question in questions]

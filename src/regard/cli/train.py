@@ -106,12 +106,13 @@ def train_here(
 
 def analysed(out: Path) -> Path | None:
     """The page about a language model that has just been trained; other tasks have none yet."""
+    from regard.core.capabilities import Continues
     from regard.inspection.writing import write_analysis
     from regard.inspection.writing_page import writing_page
     from regard.runs.load import load
 
     run = load(out)
-    if not hasattr(run.task, "continuation"):
+    if not isinstance(run.task, Continues):
         return None
     with notes.status("looking at what it has learned"):
         return write_analysis(run, writing_page)

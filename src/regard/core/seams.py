@@ -1,4 +1,7 @@
-"""The seams of the house, each a Protocol with its law: mechanism, position, decodable, engine, task."""
+"""The seams of the house, each a Protocol with its law: mechanism, position, decodable, body, engine, observer.
+
+Tasks have files of their own: ``task``, ``capabilities``, ``batch`` and ``answers`` beside this one.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    import numpy as np
-    import torch
-    from torch import Tensor, nn
+    from torch import Tensor
 
     from regard.attention.masks import Mask
-    from regard.core.symbols import Sizes
+    from regard.core.task import Progress
 
 
 @runtime_checkable
@@ -119,15 +120,6 @@ class Hypothesis:
     finished: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One answer as a user sees it, with its total log-probability and its score in the search."""
-
-    text: str
-    log_probability: float
-    score: float
-
-
 class Engine(Protocol):
     """Inputs to hypotheses, whatever does the work.
 
@@ -150,82 +142,6 @@ class Engine(Protocol):
         progress: Progress | None = None,
         watch: Callable[[Sequence[int]], Any] | None = None,
     ) -> list[list[Hypothesis]]: ...
-
-
-@dataclass(slots=True)
-class Sums:
-    """Named sums with their counts, so that means over batches, accumulation and ranks come out right.
-
-    ``sums["loss"]`` is the differentiable total; ``counts`` divides it.
-    """
-
-    sums: dict[str, Tensor]
-    counts: dict[str, int]
-
-    def mean(self, name: str) -> float:
-        return float(self.sums[name].detach()) / max(self.counts[name], 1)
-
-
-Progress = Callable[[int, int], None]
-"""Is told how many of how many are done."""
-
-
-class Task(Protocol):
-    """What is asked of a model and what counts as good; the training loop knows a task only through this.
-
-    Law: ``sums(model, batch)`` adds over examples, i.e. the sums over the parts of a batch equal the sums over
-    the whole, unless ``additive`` is False; then accumulation and several ranks are refused.
-
-    A task may also have: ``tokens(lengths_NA)`` (how many tokens are read, where that is not the number of loss
-    terms), ``weights(epoch)`` (how often each training example is seen), ``one_shape`` (True: nearly all batches are as
-    wide and as long as one another), ``order(examples, budget)`` (its own batches, or None), ``carried()`` and
-    ``restore(tensors)`` (what it keeps from step to step, for checkpoints), ``derived(split, means)`` (figures that
-    are no means), ``glimpse(model, device)`` (a sample to look at), ``head(body)`` (what stands on a body in the
-    place of its writing parts), ``check_room(model, budget)`` (refuses, before the first step, examples that
-    the model has no positions for, or a training step no tokens), ``spelled(sources, answers)`` (given texts as the
-    model reads and writes them, where answers are shown in another form), ``compare(pairs, first,
-    second)`` (a test of two systems' answers, where BLEU is not its score), and in ``predict`` and ``score`` a keyword
-    ``engine``: who searches for answers in the model's place. Its configuration may have ``settled(corpus)``, the same
-    with what the data decides, and ``unsettled()``.
-    """
-
-    additive: bool
-
-    def sizes(self) -> Sizes:
-        """What the data fixes about the model."""
-        ...
-
-    def examples(self, split: str, epoch: int) -> Sequence[Any]:
-        """The encoded examples of a split, the same for the same (seed, epoch)."""
-        ...
-
-    def lengths(self, examples: Sequence[Any]) -> np.ndarray:
-        """lengths_NA: the sizes of every example along each padded axis, which batches are made from."""
-        ...
-
-    def weight(self, lengths_NA: np.ndarray) -> int:
-        """How many loss terms the examples of these lengths hold (the count of ``sums["loss"]``)."""
-        ...
-
-    def collate(self, examples: Sequence[Any], device: torch.device) -> Any:
-        """Examples become one batch of tensors."""
-        ...
-
-    def sums(self, model: nn.Module, batch: Any) -> Sums:
-        """A batch becomes named sums; ``loss`` is the one that is trained on."""
-        ...
-
-    def predict(
-        self, model: nn.Module, inputs: Sequence[Any], options: Any, device: torch.device, progress: Progress | None
-    ) -> list[list[Answer]]:
-        """For each input its answers, best first, in the order of the inputs."""
-        ...
-
-    def score(
-        self, model: nn.Module, split: str, options: Any, device: torch.device, progress: Progress | None
-    ) -> dict[str, Any]:
-        """Figures by name (rates are fractions of 1), and the notes that belong to them, such as signatures."""
-        ...
 
 
 class Observer(Protocol):

@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.core.seams import Progress
 from regard.core.taps import record
+from regard.core.task import Progress
 from regard.inspection.asking import Question, answer, questions
 from regard.inspection.change import total_variation
 from regard.inspection.editing import permuted, reweighted, uniform

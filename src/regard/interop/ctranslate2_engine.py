@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from regard.core.capabilities import Continues
 from regard.core.errors import OptionError
-from regard.core.seams import Hypothesis, Progress
+from regard.core.seams import Hypothesis
+from regard.core.task import Progress
 from regard.decoding.beam import length_penalty
 from regard.decoding.engine import SPREAD, batches
 from regard.decoding.options import Beam, Sampling, Strategy
@@ -34,7 +36,7 @@ def engine_of(run: Run, dtype: str = "float32", folder: Path | None = None) -> C
     folder = folder or kept(run, dtype)
     source, target = run.vocabularies.source, run.vocabularies.target
     model: Any = run.model
-    if hasattr(run.task, "continuation"):
+    if isinstance(run.task, Continues):
         end = target.specials.eos
         symbols = Symbols(None, end, tuple(id for id in target.specials.known() if id != end))
         speaker: Speaker = Writer(tokens(target, len(model.embedding.weight)))
@@ -157,7 +159,7 @@ class Ctranslate2Engine:
         while plan:
             self._answer(plan, asking, progress)
             plan = asking.again(self.symbols.forbidden)
-        number = getattr(options, "n_best", 1)
+        number = options.answers
         return [asking.found[place][:number] for place in range(len(inputs))]
 
     def score(self, inputs: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[tuple[float, ...]]:

@@ -10,6 +10,7 @@ from typing import Any
 import tokenizers as library
 from safetensors.torch import save_file
 
+from regard.core.capabilities import Continues
 from regard.core.config import nearest
 from regard.core.errors import OptionError
 from regard.core.files import write_json, write_text
@@ -25,6 +26,7 @@ from regard.interop.vocabulary import CONFIG as SETTINGS
 from regard.interop.vocabulary import TOKENIZER, answer_ids, closed, symbol_ids, tokenizer_settings
 from regard.interop.weights import weights_out
 from regard.runs.load import Run, load
+from regard.tasks.translation import TeacherForcing
 from regard.training import checkpoints
 
 
@@ -56,7 +58,7 @@ def to_ctranslate2(run: Run, out: Path, dtype: str) -> Exported:
     """model.bin, config.json, vocabularies, and our tokenizers, whose pieces the model is asked with."""
     spec = ctranslate2.convert(run, out, dtype)
     count = sum(tensor.numel() for tensor in checkpoints.weights_of(run.model).values())
-    loader = "Generator" if hasattr(run.task, "continuation") else "Translator"
+    loader = "Generator" if isinstance(run.task, Continues) else "Translator"
     return Exported(str(out), "ctranslate2", spec.name, loader, count)
 
 
@@ -119,9 +121,10 @@ def dress(run: Run, family: Family, context: int) -> Dress:
     if family.task == "language-model":
         files = tokenizer_settings(tokenizer, context, own=own)
         return Dress(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, files)
-    task: Any = run.recipe.task
+    task = run.recipe.task
+    assert isinstance(task, TeacherForcing)
     positions = model.longest[1]
-    wanted = strategy.max_length or task.longest + 1  # type: ignore[attr-defined]
+    wanted = strategy.max_length or task.longest + 1
     chosen = generation.answer_settings(strategy, specials, min(wanted, positions))
     return Dress(answer_ids(specials), chosen, closed(tokenizer), tokenizer_settings(tokenizer, positions, own=own))
 

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 import regard
+from regard.core.capabilities import Continues
 from regard.core.errors import OptionError, RunError
 from regard.core.files import write_json, write_text
 from regard.core.symbols import Specials
@@ -69,7 +70,7 @@ def difference(run: Run, folder: Path) -> float:
     """The largest between the logits of an exported folder and ours, for three rows and sources of all lengths."""
     model: Any = run.model
     sizes, generator = run.vocabularies.sizes(), torch.Generator().manual_seed(1)
-    written = hasattr(run.task, "continuation")
+    written = isinstance(run.task, Continues)
     longest = (model.context or ROW, model.context or ROW) if written else longest_of(model)
     source_length, length = (min(ROW, most or ROW) for most in longest)
     tokens_BT = torch.randint(4, sizes.outputs, (3, length), generator=generator)
@@ -140,7 +141,7 @@ def quiet() -> Iterator[None]:
 def tokenizers_of(run: Run) -> dict[str, Any]:
     """By file; an encoder's closes each text itself."""
     both = run.vocabularies
-    if hasattr(run.task, "continuation"):
+    if isinstance(run.task, Continues):
         return {JOINT: both.target.raw}
     return {JOINT: closed(both.source)} if both.joint else {SOURCE: closed(both.source), TARGET: both.target.raw}
 
@@ -157,7 +158,7 @@ def about(run: Run) -> dict[str, Any]:
     both = run.vocabularies
     model: Any = run.model
     specials = both.target.specials
-    if hasattr(run.task, "continuation"):
+    if isinstance(run.task, Continues):
         never = [id for id in specials.known() if id != specials.eos]
         start, longest = specials.opening, {"target": model.context}
         files = {"target": JOINT}

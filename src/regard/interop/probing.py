@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention import softmax
+from regard.core.capabilities import Continues, Fills, HasLabels
 from regard.core.taps import attention_points
 from regard.layers.headed import Headed
 from regard.runs.load import Run
@@ -60,7 +61,7 @@ class Probe:
         generator = torch.Generator().manual_seed(seed)
         sizes = run.vocabularies.sizes()
         model: Any = run.model.cpu().float()
-        if hasattr(run.task, "continuation"):
+        if isinstance(run.task, Continues):
             length = min(LENGTH, model.context or LENGTH)
             return cls(model, None, torch.randint(4, sizes.outputs, (ROWS, length), generator=generator))
         specials = run.vocabularies.source.specials
@@ -71,7 +72,7 @@ class Probe:
             tokens_BS = torch.randint(4, sizes.inputs, (ROWS, length), generator=generator)
             tokens_BS[torch.arange(length) >= lengths_B[:, None]] = max(specials.pad, 0)
             return cls(model, None, tokens_BS, lengths_B)
-        if hasattr(run.task, "filling"):
+        if isinstance(run.task, Fills):
             length = min(LENGTH, model.context or LENGTH)
             lengths_B = torch.tensor([max(length - 5 * row, 1) for row in range(ROWS)])
             tokens_BS = torch.randint(sizes.outputs, (ROWS, length), generator=generator)
@@ -205,5 +206,4 @@ def choice(run: Run, place: int) -> str:
     """What stands at a place of the logits: a piece, or what a head chooses among."""
     if not isinstance(run.model, Headed):
         return run.vocabularies.target.token(place)
-    labels = getattr(run.recipe.task, "labels", ())
-    return str(labels[place] if labels else place)
+    return run.task.labels[place] if isinstance(run.task, HasLabels) else str(place)

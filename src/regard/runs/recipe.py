@@ -13,9 +13,10 @@ from regard.core.config import Config, Part, nearest, override, parse, read_toml
 from regard.core.errors import RecipeError
 from regard.data import DATA, TOKENIZERS
 from regard.decoding import STRATEGIES
+from regard.decoding.options import Strategy
 from regard.models import MODELS
 from regard.runs.starting import StartConfig
-from regard.tasks import TASKS
+from regard.tasks import TASKS, TaskPart
 from regard.training.loop import TrainingConfig
 
 SETS = "sets.toml"
@@ -32,10 +33,10 @@ class Recipe(Config):
     data: Annotated[SerializeAsAny[Part], DATA] = Field(default_factory=DATA.make)
     tokenizer: Annotated[SerializeAsAny[Part], TOKENIZERS] = Field(default_factory=TOKENIZERS.make)
     model: Annotated[SerializeAsAny[Part], MODELS] = Field(default_factory=MODELS.make)
-    task: Annotated[SerializeAsAny[Part], TASKS] = Field(default_factory=TASKS.make)
+    task: Annotated[SerializeAsAny[TaskPart], TASKS] = Field(default_factory=TASKS.make)
     start: StartConfig = Field(default_factory=lambda: StartConfig())
     training: TrainingConfig = Field(default_factory=lambda: TrainingConfig())
-    decoding: Annotated[SerializeAsAny[Part], STRATEGIES] = Field(default_factory=STRATEGIES.make)
+    decoding: Annotated[SerializeAsAny[Strategy], STRATEGIES] = Field(default_factory=STRATEGIES.make)
 
     def to_toml(self) -> str:
         return to_toml(self)

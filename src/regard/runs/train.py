@@ -12,9 +12,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from regard.core.capabilities import ChecksLengths, HasHead
 from regard.core.errors import RegardError, RunError
 from regard.core.files import write_json, write_text
 from regard.core.seams import Observer
+from regard.core.task import Task
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.vocabularies import JOINT, SOURCE, TARGET, Vocabularies
@@ -104,8 +106,8 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
         keep_validation(folder, corpus)
         corpus.ledger.save(folder.ledger)
     model = headed(recipe, task)
-    if hasattr(task, "check_room"):
-        task.check_room(model, recipe.training.batch_tokens)
+    if isinstance(task, ChecksLengths):
+        task.check_lengths(model, recipe.training.batch_tokens)
     borrow_vectors(recipe, model, vocabularies, folder.checkpoints, observers)
     put_origin(recipe.start, model, vocabularies, folder.checkpoints, observers)
     adapt(recipe, model)
@@ -120,9 +122,9 @@ def load_corpus(recipe: Recipe) -> Corpus:
     return recipe.data.load(recipe.data_seed or recipe.seed, Ledger())  # type: ignore[attr-defined]
 
 
-def build_task(recipe: Recipe, corpus: Corpus, vocabularies: Vocabularies) -> Any:
+def build_task(recipe: Recipe, corpus: Any, vocabularies: Vocabularies) -> Task:
     dropout = getattr(recipe.tokenizer, "dropout", 0.0)
-    return recipe.task.build(corpus, vocabularies, recipe.seed, dropout)  # type: ignore[attr-defined]
+    return recipe.task.build(corpus, vocabularies, recipe.seed, dropout)
 
 
 def build_model(recipe: Recipe, sizes: Any) -> nn.Module:
@@ -132,10 +134,10 @@ def build_model(recipe: Recipe, sizes: Any) -> nn.Module:
         return recipe.model.build(sizes)  # type: ignore[attr-defined]
 
 
-def headed(recipe: Recipe, task: Any) -> nn.Module:
+def headed(recipe: Recipe, task: Task) -> nn.Module:
     """The model of a recipe, with the head of its task where that has one."""
     model = build_model(recipe, task.sizes())
-    if not hasattr(task, "head"):
+    if not isinstance(task, HasHead):
         return model
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
@@ -151,8 +153,7 @@ def adapt(recipe: Recipe, model: nn.Module) -> None:
 
 def settled(recipe: Recipe, corpus: Any) -> Recipe:
     """The recipe with what its data decides (labels), so that the run folder needs no data to be loaded again."""
-    settle = getattr(recipe.task, "settled", None)
-    return recipe if settle is None else recipe.model_copy(update={"task": settle(corpus)})
+    return recipe.model_copy(update={"task": recipe.task.settled(corpus)})
 
 
 def _vocabularies(recipe: Recipe, corpus: Corpus, folder: RunFolder, ranks: machine.Ranks) -> Vocabularies:

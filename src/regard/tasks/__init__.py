@@ -1,6 +1,32 @@
 """What is asked and what counts as good: loss, metrics, prediction, one task a file."""
 
-from regard.core.config import Choices
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from regard.core.config import Choices, Part
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from regard.core.task import Task
+    from regard.data.vocabularies import Vocabularies
+
+
+class TaskPart(Part):
+    """Settings of a task. What the data decides (labels) is settled before the task is built, and can be unsettled."""
+
+    def settled(self, corpus: Any) -> Self:
+        """The same with what the data decides, so that a run folder can be loaded without its data."""
+        return self
+
+    def unsettled(self) -> Self:
+        """The same without it."""
+        return self
+
+    def build(self, corpus: Any, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> Task:
+        raise NotImplementedError(f"{type(self).__name__} has no build()")
+
 
 TASKS = Choices(
     "task",

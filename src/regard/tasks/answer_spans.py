@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from regard.core.answers import SpanAnswer
 from regard.core.errors import DataError, enumerate_problems
-from regard.core.seams import Answer
 from regard.data.questions import Asked
 from regard.tasks.enclosing import logits_of, split_texts
 from regard.tasks.metrics.answers import is_exact
@@ -20,18 +18,6 @@ from regard.tasks.question_windows import QuestionBatch
 
 ERRORS_LISTED = 50
 NEVER = float("-inf")
-
-
-@dataclass(frozen=True, slots=True)
-class Found(Answer):
-    """An answer, exactly as it stands between these characters of the context; empty: the context has none."""
-
-    start: int = 0
-    stop: int = 0
-
-    @property
-    def probability(self) -> float:
-        return math.exp(self.log_probability)
 
 
 def places(model: Any, batch: QuestionBatch) -> tuple[Tensor, Tensor, Tensor]:
@@ -71,7 +57,7 @@ def question_and_context(inputs: Sequence[str | tuple[str, str]]) -> list[tuple[
 
 
 def mistakes(
-    asked: Sequence[Asked], answers: Sequence[Found], references: Sequence[Sequence[str]]
+    asked: Sequence[Asked], answers: Sequence[SpanAnswer], references: Sequence[Sequence[str]]
 ) -> list[dict[str, Any]]:
     """What was answered wrongly, the surest first."""
     wrong = [place for place, found in enumerate(answers) if not is_exact(found.text, references[place])]

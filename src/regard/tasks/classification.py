@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,28 +14,29 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.core.config import Part
+from regard.core.answers import Answer, LabelAnswer
+from regard.core.batch import Batch, Examples
 from regard.core.errors import DataError, OptionError
-from regard.core.seams import Answer, Progress, Sums
 from regard.core.symbols import Sizes
+from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Pair
 from regard.data.examples import ExampleCorpus, Labelled
 from regard.data.tables import distinct
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
-from regard.decoding.options import Strategy
 from regard.layers.headed import Pool, Pooling, TextHead
+from regard.tasks import TaskPart
 from regard.tasks.enclosing import (
     READ_AT_ONCE,
     Enclosed,
     Keep,
     TextBatch,
     Window,
+    check_length,
+    collate_texts,
     enclose_all,
     logits_of,
-    refuse_short,
-    side_by_side,
     split_texts,
 )
 from regard.tasks.labels import refuse_few, refuse_unseen
@@ -42,7 +44,6 @@ from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
 
 ERRORS_LISTED = 50
-Figure = Literal["softmax", "sigmoid", "none"]
 FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
     "softmax": partial(torch.softmax, dim=-1),
     "sigmoid": torch.sigmoid,
@@ -51,7 +52,7 @@ FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
 """What is told of each class: its probability among all, by itself alone, or its logit."""
 
 
-class ClassificationConfig(Part):
+class ClassificationConfig(TaskPart):
     """Which class a text belongs to; ``labels`` are those of the training data unless they are named."""
 
     kind: str = "classification"
@@ -91,17 +92,26 @@ class Classified(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ClassBatch:
+class ClassBatch(Batch):
     """Texts and their classes."""
 
     text: TextBatch
     labels_B: Tensor
+
+    @property
+    def loss_terms(self) -> int:
+        return len(self.labels_B)
+
+    @property
+    def tokens(self) -> int:
+        return int(self.text.lengths_B.sum())
 
 
 class Classification:
     """The task over one corpus, which is encoded once."""
 
     additive = True
+    static_shapes = False
 
     def __init__(
         self, config: ClassificationConfig, corpus: ExampleCorpus[Labelled], vocabularies: Vocabularies
@@ -115,6 +125,10 @@ class Classification:
         self._weights_C = self._class_weights() if config.balance == "classes" and "train" in corpus.splits else None
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        return self.config.labels
+
+    @property
     def tokenizer(self) -> Tokenizer:
         return self.vocabularies.source
 
@@ -122,12 +136,16 @@ class Classification:
     def window(self) -> Window:
         return Window(self.tokenizer.specials, self.config.longest, self.config.keep)
 
+    @property
+    def max_length(self) -> int:
+        return self.config.longest
+
     def sizes(self) -> Sizes:
         return self.vocabularies.sizes()
 
     def head(self, body: Any) -> nn.Module:
         """W pool(states) + b."""
-        refuse_short(body, self.config.longest)
+        check_length(body, self.config.longest)
         refuse_few(self.config.labels)
         return TextHead(Pool(self.config.pooling, body), body.state_width, len(self.config.labels), self.config.dropout)
 
@@ -149,24 +167,18 @@ class Classification:
         """One text, or two with a tab between them, as the model reads it."""
         return enclose_all(self.tokenizer, self.window, [split_texts(text)])[0]
 
-    def enclosed(self, example: Classified) -> Enclosed:
-        return example.text
+    def enclosed(self, item: Classified) -> Enclosed:
+        return item.text
 
-    def examples(self, split: str, epoch: int) -> Sequence[Classified]:
-        return self._encoded.get(split, [])
+    def examples(self, split: str, epoch: int) -> Examples:
+        return self.gathered(self._encoded.get(split, []))
 
-    def lengths(self, examples: Sequence[Classified]) -> np.ndarray:
-        return np.array([len(one.text.tokens) for one in examples]).reshape(-1, 1)
+    def gathered(self, items: Sequence[Classified]) -> Examples:
+        return Examples(items, np.array([len(one.text.tokens) for one in items], np.int64).reshape(-1, 1))
 
-    def weight(self, lengths_NA: np.ndarray) -> int:
-        return len(lengths_NA)
-
-    def tokens(self, lengths_NA: np.ndarray) -> int:
-        return int(lengths_NA.sum())
-
-    def collate(self, examples: Sequence[Classified], device: torch.device) -> ClassBatch:
-        text = side_by_side([one.text for one in examples], self.tokenizer.specials.pad, device)
-        return ClassBatch(text, torch.tensor([one.label for one in examples], device=device))
+    def collate(self, items: Sequence[Classified]) -> ClassBatch:
+        text = collate_texts([one.text for one in items], self.tokenizer.specials.pad)
+        return ClassBatch(text, torch.tensor([one.label for one in items]))
 
     # -- loss -----------------------------------------------------------------------------------------------
 
@@ -190,72 +202,38 @@ class Classification:
     # -- answers and scores ---------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def figures(
-        self,
-        model: nn.Module,
-        examples: Sequence[Classified],
-        device: torch.device,
-        progress: Progress | None = None,
-        kind: Figure = "softmax",
-    ) -> np.ndarray:
+    def figures(self, session: Session, items: Sequence[Classified], figure: str = "softmax") -> np.ndarray:
         """figures_NC, in the order of the examples, whatever the batches: probabilities, or what else is asked."""
-        model.eval()
+        model = session.model.eval()
+        examples = self.gathered(items)
         found_NC = np.zeros((len(examples), len(self.places)), np.float64)
-        for indices in telling(in_length_order(self.lengths(examples), READ_AT_ONCE), len(examples), progress):
-            batch = self.collate([examples[index] for index in indices], device)
-            found_NC[indices] = FIGURES[kind](logits_of(model, batch.text).cpu().double()).numpy()
+        order = in_length_order(examples.lengths_NA, READ_AT_ONCE)
+        for indices in telling(order, len(examples), session.progress):
+            batch = session.move(self.collate(examples.at(indices)))
+            found_NC[indices] = FIGURES[figure](logits_of(model, batch.text).cpu().double()).numpy()
         return found_NC
 
     def classify(
-        self,
-        model: nn.Module,
-        texts: Sequence[str | tuple[str, str]],
-        device: torch.device,
-        progress: Progress | None = None,
-        kind: Figure = "softmax",
-    ) -> list[list[tuple[str, float]]]:
+        self, session: Session, inputs: Sequence[str | tuple[str, str]], figure: str = "softmax"
+    ) -> list[list[LabelAnswer]]:
         """For each text, or two, all labels with their probabilities (or other figures), the largest first."""
-        rows = [split_texts(text) for text in texts]
-        examples = [Classified(text, 0) for text in enclose_all(self.tokenizer, self.window, rows)]
+        rows = [split_texts(text) for text in inputs]
+        items = [Classified(text, 0) for text in enclose_all(self.tokenizer, self.window, rows)]
         labels = self.config.labels
         return [
-            [(labels[place], float(row_C[place])) for place in np.argsort(-row_C, kind="stable")]
-            for row_C in self.figures(model, examples, device, progress, kind)
+            [label_answer(labels[place], float(row_C[place])) for place in np.argsort(-row_C, kind="stable")]
+            for row_C in self.figures(session, items, figure)
         ]
 
-    def predict(
-        self,
-        model: nn.Module,
-        inputs: Sequence[str],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> list[list[Answer]]:
+    def predict(self, session: Session, inputs: Sequence[str | tuple[str, str]]) -> list[list[Answer]]:
         """The labels of each text, the most probable first; their score is the probability."""
-        return [
-            [Answer(label, float(np.log(max(share, 1e-30))), share) for label, share in row]
-            for row in self.classify(model, inputs, device, progress)
-        ]
+        return [[*own] for own in self.classify(session, inputs)]
 
-    def score(
-        self,
-        model: nn.Module,
-        split: str,
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    def score(self, session: Session, split: str) -> dict[str, Any]:
         """Accuracy, F1, calibration, by class and by group, and the errors with their texts."""
-        return self.judge(model, self.corpus.splits[split], self._encoded[split], device, progress)
+        return self.judge(session, self.corpus.splits[split], self._encoded[split])
 
-    def score_pairs(
-        self,
-        model: nn.Module,
-        pairs: Sequence[Pair],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """The same for texts and labels that a user gives."""
         given = [
             Labelled(text[0], pair.target, text[1] if len(text) > 1 else "", "", pair.line, pair.origin)
@@ -263,7 +241,7 @@ class Classification:
             for text in [split_texts(pair.source)]
         ]
         refuse_unseen(((one.label, one) for one in given), self.places)
-        return self.judge(model, given, self.encode(given), device, progress)
+        return self.judge(session, given, self.encode(given))
 
     def compare(self, pairs: Sequence[Any], first: Sequence[str], second: Sequence[str]) -> Comparison:
         """Two runs' labels of the same texts: is the difference more than chance?"""
@@ -271,14 +249,9 @@ class Classification:
         return paired_hits(*([said == label for said, label in zip(own, gold, strict=True)] for own in (first, second)))
 
     def judge(
-        self,
-        model: nn.Module,
-        examples: Sequence[Labelled],
-        encoded: Sequence[Classified],
-        device: torch.device,
-        progress: Progress | None,
+        self, session: Session, examples: Sequence[Labelled], encoded: Sequence[Classified]
     ) -> dict[str, Any]:
-        probabilities_NC = self.figures(model, encoded, device, progress)
+        probabilities_NC = self.figures(session, encoded)
         gold_N = np.array([one.label for one in encoded])
         labels = self.config.labels
         scores = class_scores(probabilities_NC, gold_N, labels)
@@ -291,6 +264,10 @@ class Classification:
             }
         cut = sum(one.text.cut > 0 for one in encoded)
         return {**scores, "texts_cut": cut, "errors": mistakes(examples, probabilities_NC, gold_N, labels)}
+
+
+def label_answer(label: str, share: float) -> LabelAnswer:
+    return LabelAnswer(label, math.log(max(share, 1e-30)), share)
 
 
 def mistakes(

@@ -91,7 +91,7 @@ class Window:
         return [*tokens[:head], *tokens[len(tokens) - (room - head) :]]
 
 
-def side_by_side(texts: Sequence[Enclosed], fill: int, device: torch.device) -> TextBatch:
+def collate_texts(texts: Sequence[Enclosed], fill: int) -> TextBatch:
     """Filled up to the longest."""
     tokens_BS, lengths_B = pad([text.tokens for text in texts], fill=max(fill, 0))
     segments_BS = None
@@ -99,8 +99,8 @@ def side_by_side(texts: Sequence[Enclosed], fill: int, device: torch.device) -> 
         starts_B1 = np.array([text.second or len(text.tokens) for text in texts])[:, None]
         places_S = np.arange(tokens_BS.shape[1])
         second_BS = (places_S >= starts_B1) & (places_S < lengths_B[:, None])
-        segments_BS = torch.from_numpy(second_BS.astype(np.int64)).to(device)
-    return TextBatch(torch.from_numpy(tokens_BS).to(device), torch.from_numpy(lengths_B).to(device), segments_BS)
+        segments_BS = torch.from_numpy(second_BS.astype(np.int64))
+    return TextBatch(torch.from_numpy(tokens_BS), torch.from_numpy(lengths_B), segments_BS)
 
 
 def enclose_all(tokenizer: Tokenizer, window: Window, rows: Sequence[tuple[str, ...]]) -> list[Enclosed]:
@@ -121,7 +121,7 @@ def logits_of(model: nn.Module, text: TextBatch) -> Tensor:
     return model(text.tokens_BS, text.lengths_B, text.segments_BS).float()
 
 
-def refuse_short(body: Any, longest: int) -> None:
+def check_length(body: Any, longest: int) -> None:
     """A window wider than what the body reads is refused before training."""
     if body.capacity and longest > body.capacity:
         raise OptionError(

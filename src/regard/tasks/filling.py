@@ -14,8 +14,9 @@ import tokenizers as library
 import torch
 from torch import nn
 
+from regard.core.answers import Answer
 from regard.core.errors import OptionError
-from regard.core.seams import Answer, Progress
+from regard.core.task import Progress
 from regard.data.batching import in_length_order
 from regard.data.tokenizers import Tokenizer
 from regard.tasks.padding import pad

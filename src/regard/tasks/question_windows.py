@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard.core.batch import Batch
 from regard.core.errors import OptionError
 from regard.core.symbols import Specials
 from regard.data.tokenizers import Tokenizer
-from regard.tasks.enclosing import Enclosed, TextBatch, side_by_side
+from regard.tasks.enclosing import Enclosed, TextBatch, collate_texts
 
 NOT_HERE = -1
 """The place of an answer that a window does not hold."""
@@ -120,7 +121,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionBatch:
+class QuestionBatch(Batch):
     """Windows side by side; ``context_BS`` says which tokens are the context's, ``starts_B`` and ``lasts_B`` where the
     answer stands in the row."""
 
@@ -129,9 +130,17 @@ class QuestionBatch:
     starts_B: Tensor
     lasts_B: Tensor
 
+    @property
+    def loss_terms(self) -> int:
+        return len(self.starts_B)
 
-def batched(frame: Frame, stretches: Sequence[Stretch], device: torch.device) -> QuestionBatch:
-    text = side_by_side([frame.enclose(one) for one in stretches], frame.specials.pad, device)
+    @property
+    def tokens(self) -> int:
+        return int(self.text.lengths_B.sum())
+
+
+def collate_windows(frame: Frame, stretches: Sequence[Stretch]) -> QuestionBatch:
+    text = collate_texts([frame.enclose(one) for one in stretches], frame.specials.pad)
     before_B = np.array([frame.before(one.question) for one in stretches])
     sizes_B = np.array([one.size for one in stretches])
     places_S = np.arange(text.tokens_BS.shape[1])
@@ -139,5 +148,5 @@ def batched(frame: Frame, stretches: Sequence[Stretch], device: torch.device) ->
     firsts_B = np.array([one.first for one in stretches])
     held_B2 = np.array([(one.start, one.last) for one in stretches])
     rows_B2 = np.where(held_B2 == NOT_HERE, NOT_HERE, held_B2 + (before_B - firsts_B)[:, None])
-    starts_B, lasts_B = (torch.from_numpy(rows_B2[:, side]).to(device) for side in (0, 1))
-    return QuestionBatch(text, torch.from_numpy(context_BS).to(device), starts_B, lasts_B)
+    starts_B, lasts_B = (torch.from_numpy(rows_B2[:, side]) for side in (0, 1))
+    return QuestionBatch(text, torch.from_numpy(context_BS), starts_B, lasts_B)

@@ -11,13 +11,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from regard.core.batch import move
+from regard.core.capabilities import Continues, Translates
 from regard.core.errors import DataError, OptionError
-from regard.core.seams import Progress
 from regard.core.symbols import Specials
+from regard.core.task import Progress
 from regard.data.batching import in_length_order, telling
 from regard.data.tokenizers import Tokenizer
 from regard.layers.headed import Headed, Pool, Pooling, VectorHead
-from regard.tasks.enclosing import Enclosed, TextBatch, Window, enclose_all, side_by_side
+from regard.tasks.enclosing import Enclosed, TextBatch, Window, collate_texts, enclose_all
 
 AT_ONCE = 2048
 """Tokens of a batch: few enough that what a layer makes of them stays near the processor."""
@@ -119,14 +121,14 @@ class Embedder:
         self.body.eval()
         lengths_N1 = np.array([len(one.tokens) for one in texts]).reshape(-1, 1)
         for indices in telling(in_length_order(lengths_N1, AT_ONCE), len(texts), progress):
-            batch = side_by_side([texts[index] for index in indices], self.specials.pad, self.device)
+            batch = move(collate_texts([texts[index] for index in indices], self.specials.pad), self.device)
             yield indices, batch, self.body.represent(batch.tokens_BS, batch.lengths_B)
 
 
 def around(task: Any, specials: Specials) -> Specials:
     """The symbols that stood around a text when the run was trained: translators read a text and what closes it, a
     language model what opens one and the text."""
-    if hasattr(task, "continuation"):
+    if isinstance(task, Continues):
         opening = specials.opening if specials.opening >= 0 else specials.eos
         return replace(specials, sos=opening, eos=-1)
-    return replace(specials, sos=-1) if hasattr(task, "engine") else specials
+    return replace(specials, sos=-1) if isinstance(task, Translates) else specials

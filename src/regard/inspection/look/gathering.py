@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from regard.core.errors import OptionError
-from regard.core.seams import Progress
+from regard.core.task import Progress
 from regard.inspection.asking import UNKNOWN, Question, questions
 from regard.inspection.depths import depths_of
 from regard.inspection.head_names import refuse_without_attention
