@@ -85,7 +85,7 @@ def train_here(
         return  # under torchrun the leading process speaks for all
     if not bar.total:
         say("this run was finished already; nothing was done", to=notes)
-    page = analysed(out) if bar.total else None
+    page = analysed(out) if bar.total and chosen.task.explains_itself else None
     if as_json:
         write_json(asdict(trained))
         return
@@ -104,16 +104,13 @@ def train_here(
     say(plain(f"next: regard evaluate {out}\n      regard predict {out} {asked}"), style="dim")
 
 
-def analysed(out: Path) -> Path | None:
-    """The page about a language model that has just been trained; other tasks have none yet."""
-    from regard.core.capabilities import Continues
+def analysed(out: Path) -> Path:
+    """The page about what has just been trained."""
     from regard.inspection.writing import write_analysis
     from regard.inspection.writing_page import writing_page
     from regard.runs.load import load
 
     run = load(out)
-    if not isinstance(run.task, Continues):
-        return None
     with notes.status("looking at what it has learned"):
         return write_analysis(run, writing_page)
 

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from regard.core.task import Session
     from regard.data.corpus import Pair
+    from regard.data.modalities.text.enclosing import Enclosed
     from regard.decoding.engine import TorchEngine
     from regard.tasks.continuation import Continuation
-    from regard.tasks.enclosing import Enclosed
     from regard.tasks.filling import Filling
     from regard.tasks.metrics.bleu import Comparison
     from regard.tasks.translation import Translation

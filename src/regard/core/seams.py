@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from regard.attention.masks import Mask
+    from regard.core.inputs import Inputs, States
     from regard.core.task import Progress
 
 
@@ -86,11 +87,13 @@ class Decodable(Protocol):
         ...
 
 
+@runtime_checkable
 class Body(Protocol):
-    """A model that gives every token of a text a state; heads of tasks stand on it. Every family of the house is one.
+    """A model that gives every position of an input a state; heads of tasks stand on it. Every family of the house is
+    one.
 
     Law: what is padded has no influence on the states of what is there. ``sight`` says whether a state knows both
-    sides of its token or only what stood before; ``capacity`` how many tokens it can read (0: as many as one likes);
+    sides of its position or only what stood before; ``capacity`` how many it can read (0: as many as one likes);
     ``reading`` names the modules that are needed for it: the others write, and a head takes their place.
     """
 
@@ -105,9 +108,7 @@ class Body(Protocol):
     @property
     def state_width(self) -> int: ...
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
-        """states_BSD of padded texts; ``segments_BS`` tells apart what is read together, for families that ask."""
-        ...
+    def represent(self, inputs: Inputs) -> States: ...
 
 
 @dataclass(frozen=True, slots=True)

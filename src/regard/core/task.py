@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
 
+    from regard.core.ports import Ports
     from regard.core.seams import Engine
-    from regard.core.symbols import Sizes
     from regard.decoding.options import Strategy
 
 Progress = Callable[[int, int], None]
@@ -71,8 +71,8 @@ class Task(Protocol):
     additive: bool
     static_shapes: bool
 
-    def sizes(self) -> Sizes:
-        """What the data fixes about the model."""
+    def ports(self) -> Ports:
+        """What the data fixes about the model, by side."""
         ...
 
     def examples(self, split: str, epoch: int) -> Examples:

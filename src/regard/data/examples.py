@@ -54,6 +54,11 @@ class Labelled:
     def target(self) -> str:
         return self.label
 
+    @property
+    def raw(self) -> tuple[str, ...]:
+        """What a modality encodes."""
+        return self.texts()
+
     def texts(self) -> tuple[str, ...]:
         return (self.text, self.second) if self.second else (self.text,)
 

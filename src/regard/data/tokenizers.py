@@ -166,6 +166,11 @@ class TokenizerPart(Part):
         """Where its special symbols stand; None: where ours do."""
         return None
 
+    @property
+    def pair_dropout(self) -> float:
+        """How many merges are left out when training pairs are cut; 0: texts are always cut the same way."""
+        return 0.0
+
 
 class ImportedTokenizer(TokenizerPart):
     """One that came with somebody else's model; its special symbols stand where they stood there (−1: not at all)."""
@@ -215,6 +220,10 @@ class BpeTokenizer(TokenizerPart):
     dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
     lower: bool = False
     mask: bool = False
+
+    @property
+    def pair_dropout(self) -> float:
+        return self.dropout
 
     def specials(self) -> Specials | None:
         return Specials(mask=len(SPECIAL_SYMBOLS)) if self.mask else None

@@ -13,11 +13,11 @@ from torch import Tensor
 from regard.core.batch import move
 from regard.core.capabilities import Continues, Fills, ReadsTexts, Translates
 from regard.core.errors import OptionError
+from regard.data.modalities.text.enclosing import Enclosed, collate_texts
 from regard.decoding.options import Strategy
 from regard.inspection.head_names import Kind
 from regard.inspection.splits import places, task_over
 from regard.runs.load import Run
-from regard.tasks.enclosing import Enclosed, collate_texts
 from regard.tasks.masking import Stretches
 from regard.tasks.translation import check_source_lengths
 
@@ -39,9 +39,9 @@ class Question:
     tokens: tuple[str, ...]
     blank: int  # what a token of the text is hidden behind
     closing: int  # the symbol that separates texts
-    collate: Callable[[Question], tuple[Tensor, ...]]
+    collate: Callable[[Question], tuple[Any, ...]]
 
-    def inputs(self) -> tuple[Tensor, ...]:
+    def inputs(self) -> tuple[Any, ...]:
         """What the model takes."""
         return self.collate(self)
 
@@ -187,10 +187,9 @@ def _of_enclosed(run: Run, enclosed: Enclosed) -> Question:
     """Nothing is expected at its positions: the answer is one for the whole text."""
     tokenizer, specials = run.vocabularies.source, run.vocabularies.source.specials
 
-    def collate(own: Question) -> tuple[Tensor, ...]:
+    def collate(own: Question) -> tuple[Any, ...]:
         batch = move(collate_texts([replace(enclosed, tokens=np.array(own.ids))], specials.pad), run.device)
-        held = (batch.tokens_BS, batch.lengths_B, batch.segments_BS)
-        return tuple(one for one in held if one is not None)
+        return (batch,)
 
     ids = tuple(enclosed.tokens.tolist())
     blank = specials.mask if specials.mask >= 0 else specials.unk

@@ -28,16 +28,16 @@ def task_over(run: Run, data: str | Sequence[str] | Sequence[Pair]) -> Task:
             raise OptionError(
                 f"the recipe's data has no split {data!r} to ask about; there is: {', '.join(corpus.splits) or 'none'}"
             )
-        return build_task(run.recipe, corpus, run.vocabularies)
+        return build_task(run.recipe, corpus, run.modalities)
     pairs = [one for one in data if isinstance(one, Pair)]
     translates = isinstance(run.task, Translates)
     if len(pairs) != (len(data) if translates else 0):
         wanted = "regard.data.corpus.Pair(source, target)" if translates else "strings"
         raise OptionError(f"{run.folder.path} ({run.recipe.task.kind}) is asked about {wanted}; give a list of them")
     if translates:
-        return build_task(run.recipe, Corpus({GIVEN: tuple(pairs)}, Ledger()), run.vocabularies)
+        return build_task(run.recipe, Corpus({GIVEN: tuple(pairs)}, Ledger()), run.modalities)
     texts = tuple(HeldText(f"text {number}", str(text)) for number, text in enumerate(data, start=1))
-    return build_task(run.recipe, TextCorpus({GIVEN: texts}, Ledger()), run.vocabularies)
+    return build_task(run.recipe, TextCorpus({GIVEN: texts}, Ledger()), run.modalities)
 
 
 def places(found: Sequence[Any], examples: int) -> list[int]:

@@ -86,7 +86,7 @@ class Analysis:
 
 def analyse(run: Run) -> Analysis:
     """Looks at a finished run; its validation text must still be where the recipe says."""
-    task = build_task(run.recipe, held_out(run.folder, load_corpus(run.recipe)), run.vocabularies)
+    task = build_task(run.recipe, held_out(run.folder, load_corpus(run.recipe)), run.modalities)
     assert isinstance(task, LanguageModelling)
     whole = (window for window in task.examples("validation", 0) if len(window.tokens) == task.config.context + 1)
     rows = [np.asarray(window.tokens, np.int64) for window in islice(whole, WINDOWS)]

@@ -15,7 +15,8 @@ from torch import Tensor
 from regard.core.config import parse
 from regard.core.errors import RunError
 from regard.core.files import read_json, write_json, write_text
-from regard.core.symbols import Sizes, Specials
+from regard.core.ports import text_ports
+from regard.core.symbols import Specials
 from regard.data.ledger import Ledger
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
@@ -126,7 +127,7 @@ def cut(name: str, tensor: Tensor, pieces: int) -> Tensor:
 
 def with_new_head(recipe: Recipe, weights: dict[str, Tensor], pieces: int, notes: list[str]) -> dict[str, Tensor]:
     """A body that came alone gets a head of random weights, a function of the recipe's seed."""
-    fresh = checkpoints.weights_of(build_model(recipe, Sizes(pieces, pieces, shared=True)))
+    fresh = checkpoints.weights_of(build_model(recipe, text_ports(pieces, pieces, shared=True)))
     notes.append("no head came along: the run's own, which guesses hidden words, is new and has learned nothing")
     return {name: weights.get(name, tensor) for name, tensor in fresh.items()}
 

@@ -69,14 +69,14 @@ def fill(run: Run, folder: Path) -> list[str]:
 def difference(run: Run, folder: Path) -> float:
     """The largest between the logits of an exported folder and ours, for three rows and sources of all lengths."""
     model: Any = run.model
-    sizes, generator = run.vocabularies.sizes(), torch.Generator().manual_seed(1)
+    both, generator = run.vocabularies, torch.Generator().manual_seed(1)
     written = isinstance(run.task, Continues)
     longest = (model.context or ROW, model.context or ROW) if written else longest_of(model)
     source_length, length = (min(ROW, most or ROW) for most in longest)
-    tokens_BT = torch.randint(4, sizes.outputs, (3, length), generator=generator)
+    tokens_BT = torch.randint(4, both.target.size, (3, length), generator=generator)
     source = None
     if not written:
-        source_BS = torch.randint(4, sizes.inputs, (3, source_length), generator=generator)
+        source_BS = torch.randint(4, both.source.size, (3, source_length), generator=generator)
         source = source_BS, torch.tensor([source_length, (source_length + 1) // 2, 1])
     with torch.inference_mode():
         ours_BTW = model.head(model(tokens_BT) if source is None else model(*source, tokens_BT))

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.core.config import Part
 from regard.core.errors import RunError, enumerate_problems
-from regard.core.symbols import Sizes
+from regard.core.ports import text_ports
 from regard.interop.family import Family
 from regard.interop.files import FLOATING, Stored
 from regard.interop.tensors import Pairing
@@ -68,7 +68,7 @@ def weights_in(
 def expected_shapes(model: Part, pairings: tuple[Pairing, ...], symbols: int) -> dict[str, tuple[int, ...]]:
     """The shape of every tensor of theirs: the table run backwards over a model without contents."""
     with torch.device("meta"):
-        ours = model.build(Sizes(symbols, symbols, shared=True)).state_dict()  # type: ignore[attr-defined]
+        ours = model.build(text_ports(symbols, symbols, shared=True)).state_dict()  # type: ignore[attr-defined]
     return {
         name: tuple(tensor.shape)
         for pairing in pairings

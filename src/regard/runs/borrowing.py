@@ -11,6 +11,7 @@ from torch import nn
 from regard.core.errors import DataError, RecipeError
 from regard.core.seams import Observer
 from regard.core.symbols import SPECIAL_SYMBOLS
+from regard.data.modalities.both import Modalities
 from regard.data.readers import find_file, missing_files
 from regard.data.tokenizers import Tokenizer
 from regard.data.vectors import read_vectors
@@ -32,13 +33,13 @@ class Loan(NamedTuple):
 
 
 def borrow_vectors(
-    recipe: Recipe, model: nn.Module, vocabularies: Vocabularies, kept: Path, observers: Sequence[Observer] = ()
+    recipe: Recipe, model: nn.Module, modalities: Modalities, kept: Path, observers: Sequence[Observer] = ()
 ) -> None:
     """Fills the model's borrowed embeddings; where ``kept`` has a whole checkpoint, that has their weights already."""
     config = getattr(recipe.model, "embedding", None)
     if not isinstance(config, BorrowedConfig) or checkpoints.latest(kept)[0] is not None:
         return
-    loans = _loans(config, model, vocabularies)
+    loans = _loans(config, model, modalities.vocabularies)
     absent = [file for file in dict.fromkeys(loan.file for loan in loans) if not file.is_file()]
     if absent:
         raise missing_files(absent, "Check model.embedding.source and model.embedding.target")

@@ -172,7 +172,7 @@ def score_entry(entry: Entry, trained: Trained, progress: Progress | None = None
 def scored(run: Run, trained: Trained, progress: Progress | None = None) -> dict[str, Any]:
     """All that a report tells about one run; the scores are the run's own, as ``regard evaluate`` would give them."""
     corpus = held_out(run.folder, load_corpus(run.recipe))
-    task = build_task(run.recipe, corpus, run.vocabularies)
+    task = build_task(run.recipe, corpus, run.modalities)
     assert isinstance(task, Translation)
     split = scored_splits(corpus.splits)[0]
     pairs = corpus.splits[split]

@@ -50,7 +50,7 @@ def evaluate(
         given = run.task.score_pairs(session, pairs)
         return {**given, **named, "skipped": [asdict(one) for one in ledger.exceptions]}
     corpus = held_out(run.folder, load_corpus(run.recipe))
-    task = build_task(run.recipe, corpus, run.vocabularies)
+    task = build_task(run.recipe, corpus, run.modalities)
     splits = scored_splits(corpus.splits)
     scores: dict[str, Any] = {"split": splits[0], "splits": splits, **named}
     for split in splits:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any
+
+from torch import Tensor
 
 from regard.core.errors import RunError
 from regard.core.files import read_object, sha256_of, unreadable, write_json, write_text
@@ -94,8 +97,8 @@ def read_summary(folder: RunFolder) -> dict[str, Any]:
     return {name: value for name, value in read_object(folder.summary).items() if name != FILES}
 
 
-def refuse_foreign(folder: RunFolder) -> None:
-    """A file of another run may have the right shape; its hash is another."""
+def check_hashes(folder: RunFolder, weights: Mapping[str, Tensor]) -> None:
+    """A file of another run may have the right shape; its hash is another. ``weights`` are those of the folder."""
     if not folder.summary.exists():
         return
     summary = read_object(folder.summary)
@@ -105,7 +108,7 @@ def refuse_foreign(folder: RunFolder) -> None:
         if not (folder.path / name).is_file() or sha256_of(folder.path / name) != expected
     ]
     expected = summary.get("weights_sha256")
-    if expected is not None and checkpoints.weights_hash(checkpoints.load_tensors(folder.weights)) != expected:
+    if expected is not None and checkpoints.weights_hash(weights) != expected:
         foreign.append(folder.weights.name)
     if foreign:
         raise RunError(

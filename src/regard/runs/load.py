@@ -21,12 +21,13 @@ from regard.core.seams import Engine
 from regard.core.task import Progress, Session, Task
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
+from regard.data.modalities.both import Modalities
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Strategy
 from regard.layers.headed import Pooling
 from regard.runs.folder import RunFolder
-from regard.runs.kept import refuse_foreign
+from regard.runs.kept import check_hashes
 from regard.runs.recipe import Recipe
 from regard.runs.train import adapt, build_task, headed
 from regard.tasks.alignment import WordWeights, word_weights
@@ -45,7 +46,7 @@ class Run:
 
     folder: RunFolder
     recipe: Recipe
-    vocabularies: Vocabularies
+    modalities: Modalities
     model: nn.Module
     device: torch.device
     task: Task = field(repr=False)
@@ -54,6 +55,11 @@ class Run:
     def through(self, engine: Engine) -> Run:
         """The same run, whose answers this engine finds. Scores of given texts, weights and taps stay the model's."""
         return replace(self, other=engine)
+
+    @cached_property
+    def vocabularies(self) -> Vocabularies:
+        """The tokenizers of both sides; refused, in words, where the run does not read texts."""
+        return self.modalities.vocabularies
 
     def session(self, options: Strategy | None = None, progress: Progress | None = None) -> Session:
         """One use of the model, with the recipe's way of decoding where no other is given."""
@@ -170,25 +176,24 @@ class Run:
         return None
 
 
-def load(run: str | Path, device: str = "") -> Run:
-    """Everything after training starts here; files that are not the run's own are refused."""
-    found = load_as_it_stands(run, device)
-    refuse_foreign(found.folder)
-    return found
+def load(run: str | Path, device: str = "", *, check: bool = True) -> Run:
+    """Everything after training starts here; files that are not the run's own are refused.
 
-
-def load_as_it_stands(run: str | Path, device: str = "") -> Run:
-    """The same without a look at the hashes, for those who want to know what is wrong."""
+    Without ``check`` they are taken as they are, for those who want to know what is wrong.
+    """
     folder = RunFolder(Path(run).expanduser())
     folder.require(folder.recipe, folder.weights)
     recipe = parse(Recipe, read_toml(folder.recipe), where=str(folder.recipe))
-    vocabularies = Vocabularies.load(folder.path, recipe.tokenizer.specials())  # type: ignore[attr-defined]
+    modalities = recipe.input.load(folder.path, recipe.tokenizer)
     where = machine.choose_device(device or recipe.device)
     machine.keep_memory()
     machine.set_threads(recipe.training.threads)
-    task = build_task(recipe, Corpus({}, Ledger()), vocabularies)
+    task = build_task(recipe, Corpus({}, Ledger()), modalities)
     model = headed(recipe, task)
     if not recipe.start.adapters.merge:
         adapt(recipe, model)
-    checkpoints.put_weights(model, checkpoints.load_tensors(folder.weights), str(folder.weights))
-    return Run(folder, recipe, vocabularies, model.to(where).eval(), where, task)
+    weights = checkpoints.load_tensors(folder.weights)
+    checkpoints.put_weights(model, weights, str(folder.weights))
+    if check:
+        check_hashes(folder, weights)
+    return Run(folder, recipe, modalities, model.to(where).eval(), where, task)

@@ -12,6 +12,8 @@ from pydantic import Field, SerializeAsAny
 from regard.core.config import Config, Part, nearest, override, parse, read_toml, to_toml
 from regard.core.errors import RecipeError
 from regard.data import DATA, TOKENIZERS
+from regard.data.modalities import MODALITIES, ModalityPart
+from regard.data.tokenizers import TokenizerPart
 from regard.decoding import STRATEGIES
 from regard.decoding.options import Strategy
 from regard.models import MODELS
@@ -31,15 +33,20 @@ class Recipe(Config):
     data_seed: int = Field(0, ge=0)  # which sentences are drawn or set aside; 0: as ``seed``
     device: str = "auto"
     data: Annotated[SerializeAsAny[Part], DATA] = Field(default_factory=DATA.make)
-    tokenizer: Annotated[SerializeAsAny[Part], TOKENIZERS] = Field(default_factory=TOKENIZERS.make)
+    input: Annotated[SerializeAsAny[ModalityPart], MODALITIES] = Field(default_factory=MODALITIES.make)
+    tokenizer: Annotated[SerializeAsAny[TokenizerPart], TOKENIZERS] = Field(default_factory=TOKENIZERS.make)
     model: Annotated[SerializeAsAny[Part], MODELS] = Field(default_factory=MODELS.make)
     task: Annotated[SerializeAsAny[TaskPart], TASKS] = Field(default_factory=TASKS.make)
     start: StartConfig = Field(default_factory=lambda: StartConfig())
     training: TrainingConfig = Field(default_factory=lambda: TrainingConfig())
     decoding: Annotated[SerializeAsAny[Strategy], STRATEGIES] = Field(default_factory=STRATEGIES.make)
 
+    def tables(self) -> dict[str, Any]:
+        """Every default that the run uses written out; tables that it does not use are left out."""
+        return self.model_dump(exclude={"input"} if self.input.is_text else {"tokenizer", "decoding"})
+
     def to_toml(self) -> str:
-        return to_toml(self)
+        return to_toml(self.tables())
 
     @classmethod
     def read(cls, recipe: str | Path, settings: Iterable[str] = ()) -> Recipe:
@@ -47,15 +54,30 @@ class Recipe(Config):
         path = find(recipe)
         tree = override(read_toml(path), settings, cls)
         tree.setdefault("name", path.stem)
-        return parse(cls, tree, where=str(recipe))
+        return cls.checked(tree, str(recipe))
+
+    @classmethod
+    def checked(cls, tree: Mapping[str, Any], where: str = "recipe") -> Recipe:
+        """A tree of tables as a recipe; tables that would have no effect are refused."""
+        made = parse(cls, tree, where=where)
+        idle = [] if made.input.is_text else [name for name in ("tokenizer", "decoding") if name in tree]
+        if idle:
+            raise RecipeError(
+                f"{where}: [{'] and ['.join(idle)}] have no effect where input.kind = {made.input.kind!r}, since no text "
+                "is read or written; leave them out"
+            )
+        return made
 
     @classmethod
     def of(cls, recipe: Recipe | Mapping[str, Any] | str | Path, settings: Iterable[str] = ()) -> Recipe:
         """Whatever names a recipe: itself, a tree of tables, a shipped name, or a file."""
+        settings = list(settings)
         if isinstance(recipe, Recipe):
-            recipe = recipe.model_dump()
+            if not settings:
+                return recipe
+            recipe = recipe.tables()
         if isinstance(recipe, Mapping):
-            return parse(cls, override(recipe, settings, cls))
+            return cls.checked(override(recipe, settings, cls))
         return cls.read(recipe, settings)
 
 

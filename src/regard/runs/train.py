@@ -13,13 +13,13 @@ import torch
 from torch import nn
 
 from regard.core.capabilities import ChecksLengths, HasHead
-from regard.core.errors import RegardError, RunError
+from regard.core.errors import OptionError, RegardError, RunError
 from regard.core.files import write_json, write_text
+from regard.core.ports import Ports
 from regard.core.seams import Observer
 from regard.core.task import Task
-from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
-from regard.data.vocabularies import JOINT, SOURCE, TARGET, Vocabularies
+from regard.data.modalities.both import Modalities
 from regard.layers.adapters import add_adapters, merge_adapters
 from regard.layers.headed import Headed
 from regard.runs.borrowing import borrow_vectors
@@ -27,7 +27,7 @@ from regard.runs.folder import RunFolder
 from regard.runs.journal import MetricsFile, TensorBoard
 from regard.runs.kept import keep_validation, read_summary, write_summary
 from regard.runs.recipe import Recipe
-from regard.runs.starting import Origin, begun, freeze, put_origin, refuse_misfit
+from regard.runs.starting import Origin, begun, check_vocabulary, freeze, load_pretrained
 from regard.training import checkpoints, machine
 from regard.training.loop import Loop
 
@@ -99,17 +99,17 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
             observers.append(TensorBoard(folder.path / "tensorboard", recipe.training.log_every))
     else:
         observers = []
-    vocabularies = _vocabularies(recipe, corpus, folder, ranks)
-    refuse_misfit(recipe.start, vocabularies, corpus)
-    task = build_task(recipe, corpus, vocabularies)
+    modalities = _modalities(recipe, corpus, folder, ranks)
+    check_vocabulary(recipe.start, modalities, corpus)
+    task = build_task(recipe, corpus, modalities)
     if ranks.leads:
         keep_validation(folder, corpus)
         corpus.ledger.save(folder.ledger)
     model = headed(recipe, task)
     if isinstance(task, ChecksLengths):
         task.check_lengths(model, recipe.training.batch_tokens)
-    borrow_vectors(recipe, model, vocabularies, folder.checkpoints, observers)
-    put_origin(recipe.start, model, vocabularies, folder.checkpoints, observers)
+    borrow_vectors(recipe, model, modalities, folder.checkpoints, observers)
+    load_pretrained(recipe.start, model, modalities, folder.checkpoints, observers)
     adapt(recipe, model)
     freeze(model, recipe.start.frozen)
     model.to(device)
@@ -118,25 +118,28 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     )
 
 
-def load_corpus(recipe: Recipe) -> Corpus:
+def load_corpus(recipe: Recipe) -> Any:
     return recipe.data.load(recipe.data_seed or recipe.seed, Ledger())  # type: ignore[attr-defined]
 
 
-def build_task(recipe: Recipe, corpus: Any, vocabularies: Vocabularies) -> Task:
-    dropout = getattr(recipe.tokenizer, "dropout", 0.0)
-    return recipe.task.build(corpus, vocabularies, recipe.seed, dropout)
+def build_task(recipe: Recipe, corpus: Any, modalities: Modalities) -> Task:
+    if recipe.tokenizer.pair_dropout and not recipe.task.cuts_anew:
+        raise OptionError(
+            f"tokenizer.dropout is for pairs, which are cut anew every epoch, not for {recipe.task.kind}; set it to 0"
+        )
+    return recipe.task.build(corpus, modalities, recipe.seed)
 
 
-def build_model(recipe: Recipe, sizes: Any) -> nn.Module:
+def build_model(recipe: Recipe, ports: Ports) -> nn.Module:
     """A new model whose first weights are a function of the seed alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
-        return recipe.model.build(sizes)  # type: ignore[attr-defined]
+        return recipe.model.build(ports)  # type: ignore[attr-defined]
 
 
 def headed(recipe: Recipe, task: Task) -> nn.Module:
     """The model of a recipe, with the head of its task where that has one."""
-    model = build_model(recipe, task.sizes())
+    model = build_model(recipe, task.ports())
     if not isinstance(task, HasHead):
         return model
     with torch.random.fork_rng(devices=[]):
@@ -156,16 +159,15 @@ def settled(recipe: Recipe, corpus: Any) -> Recipe:
     return recipe.model_copy(update={"task": recipe.task.settled(corpus)})
 
 
-def _vocabularies(recipe: Recipe, corpus: Corpus, folder: RunFolder, ranks: machine.Ranks) -> Vocabularies:
-    """Trained once and kept: a resumed run reads the files that it wrote."""
-    held = any(all((folder.path / name).is_file() for name in names) for names in ((JOINT,), (SOURCE, TARGET)))
-    if not held and ranks.leads:
+def _modalities(recipe: Recipe, corpus: Any, folder: RunFolder, ranks: machine.Ranks) -> Modalities:
+    """Learned once and kept: a resumed run reads the files that it wrote."""
+    if ranks.leads and not recipe.input.is_kept(folder.path):
         if recipe.start.run and recipe.start.pieces == "theirs":
-            Origin.at(recipe.start.run).vocabularies().save(folder.path)
+            Origin.at(recipe.start.run).modalities().save(folder.path)
         else:
-            Vocabularies.train(recipe.tokenizer, corpus).save(folder.path)  # type: ignore[arg-type]
+            recipe.input.fit(corpus, recipe.tokenizer).save(folder.path)
     ranks.wait()
-    return Vocabularies.load(folder.path, recipe.tokenizer.specials())  # type: ignore[attr-defined]
+    return recipe.input.load(folder.path, recipe.tokenizer)
 
 
 def _concluded(folder: RunFolder) -> Trained:

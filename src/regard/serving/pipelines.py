@@ -14,7 +14,7 @@ from regard.runs.load import Run
 from regard.serving.calling import Pipeline, strings
 from regard.tasks import question_answering as tasks
 from regard.tasks.classification import FIGURES
-from regard.tasks.enclosing import check_length
+from regard.tasks.reading import check_length
 from regard.tasks.tagging import Tagging
 
 Capability = TypeVar("Capability")

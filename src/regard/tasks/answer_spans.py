@@ -11,10 +11,11 @@ from torch.nn import functional
 
 from regard.core.answers import SpanAnswer
 from regard.core.errors import DataError, enumerate_problems
+from regard.data.modalities.text.enclosing import split_texts
 from regard.data.questions import Asked
-from regard.tasks.enclosing import logits_of, split_texts
 from regard.tasks.metrics.answers import is_exact
 from regard.tasks.question_windows import QuestionBatch
+from regard.tasks.reading import logits_of
 
 ERRORS_LISTED = 50
 NEVER = float("-inf")
@@ -23,7 +24,7 @@ NEVER = float("-inf")
 def places(model: Any, batch: QuestionBatch) -> tuple[Tensor, Tensor, Tensor]:
     """log-probabilities of starts_BS and of lasts_BS, and nowhere_B: the place that says "not here"."""
     logits_BS2 = logits_of(model, batch.text)
-    lengths_B = batch.text.lengths_B
+    lengths_B = batch.text.real_lengths_B
     nowhere_B = torch.zeros_like(lengths_B) if model.body.sight == "both" else lengths_B - 1
     allowed_BS = batch.context_BS.scatter(1, nowhere_B[:, None], True)
     open_BS2 = logits_BS2.masked_fill(~allowed_BS[:, :, None], NEVER).log_softmax(dim=1)

@@ -1,9 +1,9 @@
-"""Classification of texts, one or two together: a head on any body says which class they belong to."""
+"""Classification of texts, pictures or whatever else there is a modality for: a head on any body says the class."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -16,32 +16,23 @@ from torch.nn import functional
 
 from regard.core.answers import Answer, LabelAnswer
 from regard.core.batch import Batch, Examples
-from regard.core.errors import DataError, OptionError
-from regard.core.symbols import Sizes
+from regard.core.errors import DataError
+from regard.core.inputs import Inputs
+from regard.core.modality import Modality
+from regard.core.ports import Ports
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Pair
 from regard.data.examples import ExampleCorpus, Labelled
+from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.enclosing import Keep, split_texts
 from regard.data.tables import distinct
-from regard.data.tokenizers import Tokenizer
-from regard.data.vocabularies import Vocabularies
-from regard.layers.headed import Pool, Pooling, TextHead
+from regard.layers.headed import ClassHead, Pool, Pooling
 from regard.tasks import TaskPart
-from regard.tasks.enclosing import (
-    READ_AT_ONCE,
-    Enclosed,
-    Keep,
-    TextBatch,
-    Window,
-    check_length,
-    collate_texts,
-    enclose_all,
-    logits_of,
-    split_texts,
-)
 from regard.tasks.labels import refuse_few, refuse_unseen
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
+from regard.tasks.reading import check_length, logits_of
 
 ERRORS_LISTED = 50
 FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
@@ -53,7 +44,7 @@ FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 class ClassificationConfig(TaskPart):
-    """Which class a text belongs to; ``labels`` are those of the training data unless they are named."""
+    """Which class an input belongs to; ``labels`` are those of the training data unless they are named."""
 
     kind: str = "classification"
     labels: tuple[str, ...] = ()
@@ -76,27 +67,24 @@ class ClassificationConfig(TaskPart):
     def unsettled(self) -> ClassificationConfig:
         return self.model_copy(update={"labels": ()})
 
-    def build(
-        self, corpus: ExampleCorpus[Labelled], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
-    ) -> Classification:
-        if dropout:
-            raise OptionError("tokenizer.dropout is for pairs; set it to 0")
-        return Classification(self, corpus, vocabularies)
+    def build(self, corpus: ExampleCorpus[Labelled], modalities: Modalities, seed: int) -> Classification:
+        return Classification(self, corpus, modalities, seed)
 
 
 class Classified(NamedTuple):
-    """An example as numbers; ``label`` is a place among the labels."""
+    """An example as its modality encodes it; ``label`` is a place among the labels."""
 
-    text: Enclosed
+    item: Any
     label: int
 
 
 @dataclass(frozen=True, slots=True)
 class ClassBatch(Batch):
-    """Texts and their classes."""
+    """Inputs and their classes; ``positions`` of the inputs are read."""
 
-    text: TextBatch
+    inputs: Inputs
     labels_B: Tensor
+    positions: int
 
     @property
     def loss_terms(self) -> int:
@@ -104,24 +92,28 @@ class ClassBatch(Batch):
 
     @property
     def tokens(self) -> int:
-        return int(self.text.lengths_B.sum())
+        return self.positions
 
 
 class Classification:
-    """The task over one corpus, which is encoded once."""
+    """The task over one corpus; what is classified is the modality's business."""
 
     additive = True
-    static_shapes = False
 
     def __init__(
-        self, config: ClassificationConfig, corpus: ExampleCorpus[Labelled], vocabularies: Vocabularies
+        self, config: ClassificationConfig, corpus: ExampleCorpus[Labelled], modalities: Modalities, seed: int
     ) -> None:
         self.config = config
         self.corpus = corpus
-        self.vocabularies = vocabularies
+        self.modalities = modalities
+        self.seed = seed
+        self.modality = modalities.input.limited(config.longest, config.keep)
+        self.static_shapes = self.modality.lazy
         self.places = {label: place for place, label in enumerate(config.labels)}
         refuse_unseen(((one.label, one) for own in corpus.splits.values() for one in own), self.places)
-        self._encoded = {split: self.encode(own, split) for split, own in corpus.splits.items()}
+        self._encoded = {} if self.modality.lazy else {
+            split: self.encode(own, split) for split, own in corpus.splits.items()
+        }  # fmt: skip
         self._weights_C = self._class_weights() if config.balance == "classes" and "train" in corpus.splits else None
 
     @property
@@ -129,61 +121,61 @@ class Classification:
         return self.config.labels
 
     @property
-    def tokenizer(self) -> Tokenizer:
-        return self.vocabularies.source
-
-    @property
-    def window(self) -> Window:
-        return Window(self.tokenizer.specials, self.config.longest, self.config.keep)
-
-    @property
     def max_length(self) -> int:
         return self.config.longest
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.modalities.ports()
 
     def head(self, body: Any) -> nn.Module:
         """W pool(states) + b."""
         check_length(body, self.config.longest)
         refuse_few(self.config.labels)
-        return TextHead(Pool(self.config.pooling, body), body.state_width, len(self.config.labels), self.config.dropout)
+        pool = Pool(self.config.pooling, body)
+        return ClassHead(pool, body.state_width, len(self.config.labels), self.config.dropout)
 
     # -- examples and batches -------------------------------------------------------------------------------
 
     def encode(self, examples: Sequence[Labelled], split: str = "") -> list[Classified]:
         """What is cut is listed in the ledger, where it belongs to a split."""
-        enclosed = enclose_all(self.tokenizer, self.window, [one.texts() for one in examples])
+        items = self.modality.encode([one.raw for one in examples])
         if split:
-            for one, text in zip(examples, enclosed, strict=True):
-                if text.cut:
+            for one, item in zip(examples, items, strict=True):
+                if cut := self.modality.cut(item):
                     reason = f"longer than task.longest = {self.config.longest} tokens"
-                    self.corpus.ledger.truncate(split, one.origin, one.line, reason, f"{text.cut} tokens were cut")
-        return [
-            Classified(text, self.places.get(one.label, -1)) for one, text in zip(examples, enclosed, strict=True)
-        ]
+                    self.corpus.ledger.truncate(split, one.origin, one.line, reason, f"{cut} tokens were cut")
+        return [Classified(item, self.places.get(one.label, -1)) for one, item in zip(examples, items, strict=True)]
 
-    def enclose(self, text: str) -> Enclosed:
-        """One text, or two with a tab between them, as the model reads it."""
-        return enclose_all(self.tokenizer, self.window, [split_texts(text)])[0]
+    def enclose(self, text: str) -> Any:
+        """One input as the model reads it."""
+        return self.modality.encode([self.modality.parse(text)])[0]
 
-    def enclosed(self, item: Classified) -> Enclosed:
-        return item.text
+    def enclosed(self, item: Classified) -> Any:
+        return item.item
 
     def examples(self, split: str, epoch: int) -> Examples:
-        return self.gathered(self._encoded.get(split, []))
+        if not self.modality.lazy:
+            return self.gathered(self._encoded.get(split, []))
+        return self.decoded(self.corpus.splits.get(split, ()), epoch, training=split == "train")
 
     def gathered(self, items: Sequence[Classified]) -> Examples:
-        return Examples(items, np.array([len(one.text.tokens) for one in items], np.int64).reshape(-1, 1))
+        sizes = [self.modality.size(one.item) for one in items]
+        return Examples(items, np.array(sizes, np.int64).reshape(-1, 1))
+
+    def decoded(self, examples: Sequence[Labelled], epoch: int = 0, *, training: bool = False) -> Examples:
+        """Encoded one by one when they are asked for; training examples are changed by chance, anew each epoch."""
+        made = Decoded(self.modality, examples, self.places, (self.seed, epoch) if training else None)
+        return Examples(made, np.ones((len(made), 1), np.int64), lazy=True)
 
     def collate(self, items: Sequence[Classified]) -> ClassBatch:
-        text = collate_texts([one.text for one in items], self.tokenizer.specials.pad)
-        return ClassBatch(text, torch.tensor([one.label for one in items]))
+        inputs = self.modality.collate([one.item for one in items])
+        positions = sum(self.modality.size(one.item) for one in items)
+        return ClassBatch(inputs, torch.tensor([one.label for one in items]), positions)
 
     # -- loss -----------------------------------------------------------------------------------------------
 
     def sums(self, model: nn.Module, batch: ClassBatch) -> Sums:
-        logits_BC = logits_of(model, batch.text)
+        logits_BC = logits_of(model, batch.inputs)
         weights_C = None if self._weights_C is None else self._weights_C.to(logits_BC.device)
         smoothing = self.config.label_smoothing if model.training else 0.0
         loss = functional.cross_entropy(
@@ -195,43 +187,42 @@ class Classification:
 
     def _class_weights(self) -> Tensor:
         """1 on the average over training examples, and inverse to how frequent a class is."""
-        counts_C = np.bincount([one.label for one in self._encoded["train"]], minlength=len(self.places))
+        labels = [self.places[one.label] for one in self.corpus.splits["train"]]
+        counts_C = np.bincount(labels, minlength=len(self.places))
         weights_C = counts_C.sum() / (np.count_nonzero(counts_C) * np.maximum(counts_C, 1))
         return torch.from_numpy(weights_C).float()
 
     # -- answers and scores ---------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def figures(self, session: Session, items: Sequence[Classified], figure: str = "softmax") -> np.ndarray:
+    def figures(self, session: Session, examples: Examples, figure: str = "softmax") -> np.ndarray:
         """figures_NC, in the order of the examples, whatever the batches: probabilities, or what else is asked."""
         model = session.model.eval()
-        examples = self.gathered(items)
         found_NC = np.zeros((len(examples), len(self.places)), np.float64)
-        order = in_length_order(examples.lengths_NA, READ_AT_ONCE)
+        order = in_length_order(examples.lengths_NA, self.modality.at_once)
         for indices in telling(order, len(examples), session.progress):
             batch = session.move(self.collate(examples.at(indices)))
-            found_NC[indices] = FIGURES[figure](logits_of(model, batch.text).cpu().double()).numpy()
+            found_NC[indices] = FIGURES[figure](logits_of(model, batch.inputs).cpu().double()).numpy()
         return found_NC
 
     def classify(
-        self, session: Session, inputs: Sequence[str | tuple[str, str]], figure: str = "softmax"
+        self, session: Session, inputs: Sequence[Any], figure: str = "softmax"
     ) -> list[list[LabelAnswer]]:
-        """For each text, or two, all labels with their probabilities (or other figures), the largest first."""
-        rows = [split_texts(text) for text in inputs]
-        items = [Classified(text, 0) for text in enclose_all(self.tokenizer, self.window, rows)]
+        """For each raw input all labels with their probabilities (or other figures), the largest first."""
+        items = self.gathered([Classified(item, 0) for item in self.modality.encode(inputs)])
         labels = self.config.labels
         return [
             [label_answer(labels[place], float(row_C[place])) for place in np.argsort(-row_C, kind="stable")]
             for row_C in self.figures(session, items, figure)
         ]
 
-    def predict(self, session: Session, inputs: Sequence[str | tuple[str, str]]) -> list[list[Answer]]:
-        """The labels of each text, the most probable first; their score is the probability."""
+    def predict(self, session: Session, inputs: Sequence[Any]) -> list[list[Answer]]:
+        """The labels of each input, the most probable first; their score is the probability."""
         return [[*own] for own in self.classify(session, inputs)]
 
     def score(self, session: Session, split: str) -> dict[str, Any]:
         """Accuracy, F1, calibration, by class and by group, and the errors with their texts."""
-        return self.judge(session, self.corpus.splits[split], self._encoded[split])
+        return self.judge(session, self.corpus.splits[split], self.examples(split, 0))
 
     def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """The same for texts and labels that a user gives."""
@@ -241,7 +232,7 @@ class Classification:
             for text in [split_texts(pair.source)]
         ]
         refuse_unseen(((one.label, one) for one in given), self.places)
-        return self.judge(session, given, self.encode(given))
+        return self.judge(session, given, self.gathered(self.encode(given)))
 
     def compare(self, pairs: Sequence[Any], first: Sequence[str], second: Sequence[str]) -> Comparison:
         """Two runs' labels of the same texts: is the difference more than chance?"""
@@ -249,10 +240,10 @@ class Classification:
         return paired_hits(*([said == label for said, label in zip(own, gold, strict=True)] for own in (first, second)))
 
     def judge(
-        self, session: Session, examples: Sequence[Labelled], encoded: Sequence[Classified]
+        self, session: Session, examples: Sequence[Labelled], encoded: Examples
     ) -> dict[str, Any]:
         probabilities_NC = self.figures(session, encoded)
-        gold_N = np.array([one.label for one in encoded])
+        gold_N = np.array([self.places[one.label] for one in examples])
         labels = self.config.labels
         scores = class_scores(probabilities_NC, gold_N, labels)
         found = distinct([one.group for one in examples])
@@ -262,8 +253,28 @@ class Classification:
                 group: class_scores(probabilities_NC[chosen_N], gold_N[chosen_N], labels)
                 for group, chosen_N in members.items()
             }
-        cut = sum(one.text.cut > 0 for one in encoded)
-        return {**scores, "texts_cut": cut, "errors": mistakes(examples, probabilities_NC, gold_N, labels)}
+        if not self.modality.lazy:
+            scores["texts_cut"] = sum(self.modality.cut(one.item) > 0 for one in encoded)
+        return {**scores, "errors": mistakes(examples, probabilities_NC, gold_N, labels)}
+
+
+class Decoded(Sequence[Classified]):
+    """Examples that are encoded when they are asked for; with a ``key`` they are changed by (key, place)."""
+
+    def __init__(
+        self, modality: Modality, examples: Sequence[Labelled], places: Mapping[str, int], key: tuple[int, ...] | None
+    ) -> None:
+        self.modality, self.examples, self.places, self.key = modality, examples, places, key
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __getitem__(self, place: Any) -> Any:
+        one = self.examples[place]
+        item = self.modality.encode([one.raw])[0]
+        if self.key is not None:
+            item = self.modality.augment(item, np.random.default_rng((*self.key, int(place))))
+        return Classified(item, self.places[one.label])
 
 
 def label_answer(label: str, share: float) -> LabelAnswer:

@@ -15,24 +15,18 @@ from torch.nn import functional
 from regard.core.answers import Answer, NumberAnswer, VectorAnswer
 from regard.core.batch import Batch, Examples
 from regard.core.errors import DataError, OptionError
-from regard.core.symbols import Sizes
+from regard.core.inputs import Inputs
+from regard.core.ports import Ports
 from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
+from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts, enclose_all, split_texts
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import Pool, Pooling, VectorHead
 from regard.tasks import TaskPart
-from regard.tasks.enclosing import (
-    Enclosed,
-    TextBatch,
-    Window,
-    check_length,
-    collate_texts,
-    enclose_all,
-    logits_of,
-    split_texts,
-)
 from regard.tasks.metrics.retrieval import retrieval_scores
+from regard.tasks.reading import check_length, logits_of
 from regard.tasks.sentence_vectors import Embedder
 
 NEVER = float("-inf")
@@ -47,11 +41,10 @@ class EmbeddingConfig(TaskPart):
     pooling: Pooling = "auto"
     temperature: float = Field(0.05, gt=0)  # divides cosines before the softmax
 
-    def build(self, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> Embedding:
-        if dropout:
-            raise OptionError("tokenizer.dropout is for translation; set it to 0")
+    def build(self, corpus: Corpus, modalities: Modalities, seed: int) -> Embedding:
         if any(not isinstance(one, Pair) for own in corpus.splits.values() for one in own[:1]):
             raise DataError('embedding learns from pairs of texts; choose data.kind = "pairs" (or small-world)')
+        vocabularies = modalities.vocabularies
         if not vocabularies.joint:
             raise OptionError("one model reads both sides of a pair and needs one tokenizer: set tokenizer.joint=true")
         return Embedding(self, corpus, vocabularies)
@@ -68,7 +61,7 @@ class Mates(NamedTuple):
 class MateBatch(Batch):
     """All sources, then all targets; ``same_BB`` says which of the others are no strangers, being equal texts."""
 
-    text: TextBatch
+    text: Inputs
     same_BB: Tensor
 
     @property
@@ -77,7 +70,7 @@ class MateBatch(Batch):
 
     @property
     def tokens(self) -> int:
-        return int(self.text.lengths_B.sum())
+        return int(self.text.real_lengths_B.sum())
 
 
 class Embedding:
@@ -104,8 +97,8 @@ class Embedding:
     def max_length(self) -> int:
         return self.config.longest
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
     def head(self, body: Any) -> nn.Module:
         """A pooled state of length 1; it has nothing to learn of its own."""

@@ -13,8 +13,8 @@ from regard.core.batch import Examples
 from regard.core.errors import DataError
 from regard.data.bpe_dropout import BpeDropout
 from regard.data.corpus import Corpus, Pair
+from regard.data.padding import Ids
 from regard.data.vocabularies import Vocabularies
-from regard.tasks.padding import Ids
 
 NAMED = 10
 """Pairs that a message names before it only counts."""

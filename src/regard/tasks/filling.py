@@ -18,8 +18,8 @@ from regard.core.answers import Answer
 from regard.core.errors import OptionError
 from regard.core.task import Progress
 from regard.data.batching import in_length_order
+from regard.data.padding import pad
 from regard.data.tokenizers import Tokenizer
-from regard.tasks.padding import pad
 
 FILLED_AT_ONCE = 8192
 """Tokens of a batch."""

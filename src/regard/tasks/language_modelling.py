@@ -21,20 +21,22 @@ from torch import Tensor, nn
 from regard.core.answers import Answer
 from regard.core.batch import Batch, Examples
 from regard.core.errors import DataError, OptionError
+from regard.core.ports import Ports
 from regard.core.seams import Decodable
-from regard.core.symbols import Sizes
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order
 from regard.data.examples import ExampleCorpus
+from regard.data.modalities.both import Modalities
+from regard.data.padding import pad
 from regard.data.texts import TextCorpus
 from regard.data.token_files import TokenFile, token_file
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Sampling
+from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart
 from regard.tasks.continuation import Continuation
-from regard.tasks.padding import pad, real_states
 from regard.tasks.scores import summed
 
 SCORED_AT_ONCE = 16384
@@ -46,6 +48,8 @@ STREAMS = 32
 class LanguageModelConfig(TaskPart):
     """What comes next in running text."""
 
+    explains_itself = True
+
     kind: str = "language-model"
     context: int = Field(256, ge=1)  # tokens that are read at once
     documents: Literal["joined", "apart"] = "joined"  # apart: attention stays inside a document
@@ -54,13 +58,11 @@ class LanguageModelConfig(TaskPart):
     prompt: str = ""  # how that sample begins
 
     def build(
-        self, corpus: TextCorpus | ExampleCorpus[Any], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: TextCorpus | ExampleCorpus[Any], modalities: Modalities, seed: int
     ) -> LanguageModelling:
-        if dropout:
-            raise OptionError("tokenizer.dropout is for pairs; running text is tokenised once: set it to 0")
         if isinstance(corpus, ExampleCorpus):
             corpus = corpus.as_texts()
-        return LanguageModelling(self, corpus, vocabularies, seed)
+        return LanguageModelling(self, corpus, modalities.vocabularies, seed)
 
 
 class Window(NamedTuple):
@@ -132,8 +134,8 @@ class LanguageModelling:
     def tokenizer(self) -> Tokenizer:
         return self.vocabularies.target
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
     # -- examples and batches -------------------------------------------------------------------------------
 

@@ -17,10 +17,12 @@ from torch.nn import functional
 from regard.core.answers import Answer
 from regard.core.batch import Batch, Examples
 from regard.core.errors import DataError, OptionError, RecipeError, enumerate_problems
-from regard.core.symbols import Sizes
+from regard.core.ports import Ports
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order
 from regard.data.examples import ExampleCorpus
+from regard.data.modalities.both import Modalities
+from regard.data.padding import pad
 from regard.data.texts import TextCorpus
 from regard.data.token_files import TokenFile, token_file
 from regard.data.tokenizers import Tokenizer
@@ -32,7 +34,6 @@ from regard.tasks import TaskPart
 from regard.tasks.filling import Filling
 from regard.tasks.masking import Hidden, Masking, Stretches, document_spans, joined_spans
 from regard.tasks.next_sentence import HiddenPair, Pairs
-from regard.tasks.padding import pad
 from regard.tasks.scores import summed
 
 SCORED_AT_ONCE = 16384
@@ -61,10 +62,9 @@ class MaskedLanguageModelConfig(TaskPart):
         return self
 
     def build(
-        self, corpus: TextCorpus | ExampleCorpus[Any], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: TextCorpus | ExampleCorpus[Any], modalities: Modalities, seed: int
     ) -> MaskedLanguageModelling:
-        if dropout:
-            raise OptionError("tokenizer.dropout is for pairs; running text is tokenised once: set it to 0")
+        vocabularies = modalities.vocabularies
         refuse_symbols_missing(vocabularies.target)
         if isinstance(corpus, ExampleCorpus):
             corpus = corpus.as_texts()
@@ -124,8 +124,8 @@ class MaskedLanguageModelling:
     def tokenizer(self) -> Tokenizer:
         return self.vocabularies.target
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
     # -- examples and batches -------------------------------------------------------------------------------
 

@@ -12,9 +12,11 @@ from torch import nn
 from regard.core.answers import Answer
 from regard.core.batch import Examples
 from regard.core.errors import DataError, RecipeError, enumerate_problems
-from regard.core.symbols import SPECIAL_SYMBOLS, UNK, Sizes
+from regard.core.ports import Ports
+from regard.core.symbols import SPECIAL_SYMBOLS, UNK
 from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
+from regard.data.modalities.both import Modalities
 from regard.data.treebanks import pair_of
 from regard.data.trees import Tree, parse, read_back, repair, symbols_of, unescaped
 from regard.data.vocabularies import Vocabularies
@@ -36,11 +38,11 @@ class ParsingConfig(TeacherForcing):
 
     kind: str = "parsing"
 
-    def build(self, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> Parsing:
+    def build(self, corpus: Corpus, modalities: Modalities, seed: int) -> Parsing:
         refuse_other_pairs(corpus)
-        refuse_other_pieces(corpus, vocabularies)
+        refuse_other_pieces(corpus, modalities.vocabularies)
         settings = TranslationConfig(**self.model_dump(exclude={"kind"}))
-        return Parsing(settings.build(corpus, vocabularies, seed, dropout))
+        return Parsing(settings.build(corpus, modalities, seed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,8 @@ class Parsing:
 
     # -- what is the same as in any translation ---------------------------------------------------------------
 
-    def sizes(self) -> Sizes:
-        return self.translation.sizes()
+    def ports(self) -> Ports:
+        return self.translation.ports()
 
     def examples(self, split: str, epoch: int) -> Examples:
         return self.translation.examples(split, epoch)

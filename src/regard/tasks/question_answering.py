@@ -19,20 +19,22 @@ from regard.core.answers import Answer, SpanAnswer
 from regard.core.batch import Examples
 from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
-from regard.core.symbols import Sizes
+from regard.core.ports import Ports
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Pair
 from regard.data.examples import ExampleCorpus
+from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.enclosing import SEPARATOR, Enclosed
 from regard.data.questions import Asked, Reference
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
 from regard.tasks.answer_spans import NEVER, best_spans, mistakes, places, question_and_context
-from regard.tasks.enclosing import READ_AT_ONCE, SEPARATOR, Enclosed, check_length
 from regard.tasks.metrics.answers import answer_scores
 from regard.tasks.question_windows import NOT_HERE, Frame, QuestionBatch, Stretch, collate_windows, read_contexts
+from regard.tasks.reading import READ_AT_ONCE, check_length
 
 
 class QuestionAnsweringConfig(TaskPart):
@@ -62,12 +64,11 @@ class QuestionAnsweringConfig(TaskPart):
         return self.model_copy(update={"unanswerable": "auto"})
 
     def build(
-        self, corpus: ExampleCorpus[Asked], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: ExampleCorpus[Asked], modalities: Modalities, seed: int
     ) -> QuestionAnswering:
-        if dropout:
-            raise OptionError("tokenizer.dropout is for pairs; set it to 0")
         if any(not isinstance(one, Asked) for own in corpus.splits.values() for one in own[:1]):
             raise DataError('question answering needs questions; choose data.kind = "questions" (or world-questions)')
+        vocabularies = modalities.vocabularies
         if vocabularies.target.specials.eos < 0:
             raise OptionError("question answering needs a symbol that closes a text, which this tokenizer lacks")
         return QuestionAnswering(self, corpus, vocabularies)
@@ -108,8 +109,8 @@ class QuestionAnswering:
     def max_length(self) -> int:
         return self.config.longest
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
     def head(self, body: Any) -> nn.Module:
         """Two numbers for every token: how much it is a start, and how much an end."""

@@ -14,12 +14,13 @@ from torch import Tensor, nn
 from regard.core.batch import move
 from regard.core.capabilities import Continues, Translates
 from regard.core.errors import DataError, OptionError
+from regard.core.inputs import States
 from regard.core.symbols import Specials
 from regard.core.task import Progress
 from regard.data.batching import in_length_order, telling
+from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts, enclose_all
 from regard.data.tokenizers import Tokenizer
 from regard.layers.headed import Headed, Pool, Pooling, VectorHead
-from regard.tasks.enclosing import Enclosed, TextBatch, Window, collate_texts, enclose_all
 
 AT_ONCE = 2048
 """Tokens of a batch: few enough that what a layer makes of them stays near the processor."""
@@ -98,8 +99,8 @@ class Embedder:
     @torch.inference_mode()
     def vectors(self, texts: Sequence[Enclosed], progress: Progress | None = None) -> np.ndarray:
         found_ND = np.zeros((len(texts), self.body.state_width), np.float32)
-        for indices, batch, states_BSD in self.read(texts, progress):
-            found_ND[indices] = self.head(states_BSD, batch.lengths_B).float().cpu().numpy()
+        for indices, states in self.read(texts, progress):
+            found_ND[indices] = self.head(states).float().cpu().numpy()
         return found_ND
 
     @torch.inference_mode()
@@ -109,20 +110,20 @@ class Embedder:
         made = self.enclose(texts)
         self.warn_of_cuts(sum(one.cut > 0 for one in made), len(made))
         found: dict[int, Tensor] = {}
-        for indices, _, states_BSD in self.read(made):
+        for indices, states in self.read(made):
             for place, index in enumerate(indices):
-                found[int(index)] = states_BSD[place, : len(made[index].tokens)].float().cpu()
+                found[int(index)] = states.x_BND[place, : len(made[index].tokens)].float().cpu()
         return [found[index] for index in range(len(made))]
 
     def read(
         self, texts: Sequence[Enclosed], progress: Progress | None = None
-    ) -> Iterator[tuple[np.ndarray, TextBatch, Tensor]]:
-        """Batches of like length: which texts, how they are read, and their states_BSD."""
+    ) -> Iterator[tuple[np.ndarray, States]]:
+        """Batches of like length: which texts, and their states."""
         self.body.eval()
         lengths_N1 = np.array([len(one.tokens) for one in texts]).reshape(-1, 1)
         for indices in telling(in_length_order(lengths_N1, AT_ONCE), len(texts), progress):
             batch = move(collate_texts([texts[index] for index in indices], self.specials.pad), self.device)
-            yield indices, batch, self.body.represent(batch.tokens_BS, batch.lengths_B)
+            yield indices, self.body.represent(batch)
 
 
 def around(task: Any, specials: Specials) -> Specials:

@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 
 from regard.core.batch import Batch
+from regard.core.inputs import Inputs
 from regard.data.ledger import Ledger
+from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts
 from regard.data.tagged import Tagged
 from regard.data.tokenizers import Tokenizer
-from regard.tasks.enclosing import Enclosed, TextBatch, Window, collate_texts
 from regard.tasks.words import Heard, Pieces, Speaker, all_windows, first_window, pieces_of
 
 
@@ -32,7 +33,7 @@ class Stretch(NamedTuple):
 class TagBatch(Batch):
     """Texts, and of every word that is asked about its row, its place there and its label."""
 
-    text: TextBatch
+    text: Inputs
     rows_M: Tensor
     places_M: Tensor
     labels_M: Tensor
@@ -43,7 +44,7 @@ class TagBatch(Batch):
 
     @property
     def tokens(self) -> int:
-        return int(self.text.lengths_B.sum())
+        return int(self.text.real_lengths_B.sum())
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,18 +17,20 @@ from torch.nn import functional
 from regard.core.answers import Answer, TaggedWord, TagsAnswer
 from regard.core.batch import Examples
 from regard.core.errors import DataError, OptionError, enumerate_problems
-from regard.core.symbols import Sizes
+from regard.core.ports import Ports
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Pair
 from regard.data.examples import ExampleCorpus
+from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.enclosing import Enclosed, Window
 from regard.data.tagged import Tagged, unfit
 from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
-from regard.tasks.enclosing import READ_AT_ONCE, Enclosed, Window, check_length, logits_of
 from regard.tasks.labels import refuse_few, refuse_unseen
 from regard.tasks.metrics.entities import OUTSIDE, Span, is_bio, spans, strangers, tag_scores
+from regard.tasks.reading import READ_AT_ONCE, check_length, logits_of
 from regard.tasks.tag_windows import Reader, Stretch, TagBatch
 from regard.tasks.words import Speaker
 
@@ -58,13 +60,11 @@ class TaggingConfig(TaskPart):
         return self.model_copy(update={"labels": ()})
 
     def build(
-        self, corpus: ExampleCorpus[Tagged], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: ExampleCorpus[Tagged], modalities: Modalities, seed: int
     ) -> Tagging:
-        if dropout:
-            raise OptionError("tokenizer.dropout is for pairs; set it to 0")
         if any(not isinstance(one, Tagged) for own in corpus.splits.values() for one in own[:1]):
             raise DataError('tagging needs words with tags; choose data.kind = "tagged" (or world-tags)')
-        return Tagging(self, corpus, vocabularies)
+        return Tagging(self, corpus, modalities.vocabularies)
 
 
 class Entity(NamedTuple):
@@ -114,8 +114,8 @@ class Tagging:
     def max_length(self) -> int:
         return self.config.longest
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
     def head(self, body: Any) -> nn.Module:
         """W s + b."""

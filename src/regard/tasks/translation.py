@@ -14,27 +14,32 @@ from torch import Tensor, nn
 from regard.core.answers import Answer
 from regard.core.batch import Batch, Examples, move
 from regard.core.errors import OptionError
+from regard.core.ports import Ports
 from regard.core.seams import Decodable, Hypothesis
-from regard.core.symbols import Sizes, Specials
+from regard.core.symbols import Specials
 from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
+from regard.data.modalities.both import Modalities
+from regard.data.padding import pad
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
 from regard.decoding.sentences import Symbols
 from regard.layers.consistency_loss import consistency_loss
 from regard.layers.embeddings import output_matrix, output_states
+from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart
 from regard.tasks.alignment import best_head, error_rate
 from regard.tasks.encoded_pairs import EncodedPair, EncodedPairs
 from regard.tasks.metrics.alignment import Head
 from regard.tasks.metrics.bleu import Comparison, paired_significance, refuse_tokenizer
-from regard.tasks.padding import pad, real_states
 from regard.tasks.scores import teacher_forced, text_scores
 
 
 class TeacherForcing(TaskPart):
     """How a target is learned from its source, whatever the two are."""
+
+    cuts_anew = True
 
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     consistency: float = Field(0.0, ge=0)  # R-Drop's α: every pair passes twice and must agree with itself; 0: once
@@ -49,8 +54,8 @@ class TranslationConfig(TeacherForcing):
     both_ways: int = Field(0, ge=0)  # epochs in which each pair is also learned backwards (Ding et al. 2021)
     bleu_tokenize: Literal["13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab"] = "13a"
 
-    def build(self, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> Translation:
-        return Translation(self, corpus, vocabularies, seed, dropout)
+    def build(self, corpus: Corpus, modalities: Modalities, seed: int) -> Translation:
+        return Translation(self, corpus, modalities.vocabularies, seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +80,7 @@ class Translation:
     static_shapes = False
 
     def __init__(
-        self, config: TranslationConfig, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float
+        self, config: TranslationConfig, corpus: Corpus, vocabularies: Vocabularies, seed: int
     ) -> None:
         if "train" in corpus.splits:
             refuse_tokenizer(config.bleu_tokenize)
@@ -84,8 +89,8 @@ class Translation:
         self.corpus = corpus
         self.vocabularies = vocabularies
         self.pairs = EncodedPairs(corpus, vocabularies, config.longest, config.both_ways)
-        if dropout and "train" in corpus.splits:
-            self.pairs.cut_otherwise(dropout, seed)
+        if vocabularies.dropout and "train" in corpus.splits:
+            self.pairs.cut_otherwise(vocabularies.dropout, seed)
         self.alignment_head: Head | None = None  # chosen on validation data when it is first asked for
 
     @property
@@ -98,8 +103,8 @@ class Translation:
     def check_lengths(self, model: Any, batch_tokens: int) -> None:
         self.pairs.check_lengths(model, batch_tokens)
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
     def examples(self, split: str, epoch: int) -> Examples:
         return self.pairs.examples(split, epoch)

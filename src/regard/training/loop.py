@@ -15,7 +15,7 @@ import torch
 from pydantic import Field, SerializeAsAny
 from torch import nn
 
-from regard.core.batch import Batch, move
+from regard.core.batch import Batch, Examples, move
 from regard.core.capabilities import Derives, Samples, Stateful
 from regard.core.config import Config, Part
 from regard.core.errors import TrainingError
@@ -23,6 +23,7 @@ from regard.core.precision import repeated_products
 from regard.core.seams import Observer
 from regard.core.task import Sums, Task
 from regard.data.batching import epoch_order, in_length_order, parts
+from regard.data.prefetch import prefetch
 from regard.layers.dropout import Dropout
 from regard.training import OPTIMIZERS, SCHEDULES, checkpoints, ending
 from regard.training.layer_decay import layer_shares
@@ -31,6 +32,7 @@ from regard.training.machine import Ranks, choose_precision
 from regard.training.stopping import Interrupted, stop_signals
 
 TASK_STATE = "task//"  # before the names of tensors that a task keeps from step to step
+AHEAD = 2  # batches that are made before they are needed, where that takes time
 EXPLODED = 10.0  # a loss this many times the first one, or 1 if that was smaller, is not coming back
 
 
@@ -152,25 +154,35 @@ class Loop:
         return self.progress.step >= self.config.steps or self.progress.stopped_early
 
     def batches(self) -> Iterator[list[Batch]]:
-        """Global batches from where training stands, epoch after epoch, each as the parts that this rank computes."""
-        for items in self.items():
-            yield self.parts(items)
+        """Global batches from where training stands, epoch after epoch, each as the parts that this rank computes.
+
+        Where making them takes time (pictures are decoded), the next ones are made while a step is computed.
+        """
+        for examples, order in self.epochs():
+            items = map(examples.at, order)
+            for batches in prefetch(self.parts, items, ahead=AHEAD if examples.lazy else 0):
+                self.progress.batch += 1
+                yield batches
 
     def items(self) -> Iterator[list[Any]]:
         """The same as examples, whoever computes them."""
+        for examples, order in self.epochs():
+            for indices in order:
+                self.progress.batch += 1
+                yield examples.at(indices)
+
+    def epochs(self) -> Iterator[tuple[Examples, list[np.ndarray]]]:
+        """The examples of each epoch, and what is left of its batches."""
         while not self.is_over:
-            epoch = self.progress.epoch
+            epoch, budget = self.progress.epoch, self.config.batch_tokens
             examples = self.task.examples("train", epoch)
             if not len(examples):
                 raise TrainingError("there is nothing to train on: the training split has no usable examples")
-            budget = self.config.batch_tokens
             if examples.order is not None:
                 order = examples.order(budget)
             else:
                 order = epoch_order(examples.lengths_NA, budget, self.seed, epoch, examples.weights)
-            for indices in order[self.progress.batch :]:
-                self.progress.batch += 1
-                yield examples.at(indices)
+            yield examples, order[self.progress.batch :]
             self.progress.epoch += 1
             self.progress.batch = 0
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from regard.core.errors import OptionError
 from regard.core.task import Progress
+from regard.data.modalities.text.enclosing import SEPARATOR
 from regard.inspection.asking import UNKNOWN, Question, questions
 from regard.inspection.depths import depths_of
 from regard.inspection.head_names import refuse_without_attention
@@ -19,7 +20,6 @@ from regard.inspection.look.entering import entering
 from regard.inspection.look.heads import Wanted, refuse_unknown_choice, shown_heads
 from regard.inspection.look.packing import three
 from regard.runs.load import Run
-from regard.tasks.enclosing import SEPARATOR
 
 SHORT = 100  # signs of a text that is repeated in a command
 

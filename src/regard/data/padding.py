@@ -1,11 +1,10 @@
-"""Padding: rows of unequal length in one tensor, and the way back to the positions that are real."""
+"""Padding: rows of unequal length in one array."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-from torch import Tensor
 
 from regard.core.symbols import PAD
 
@@ -28,8 +27,3 @@ def pad(
         padded_BS[:, 0] = before
     return padded_BS, lengths_B
 
-
-def real_states(states_BTD: Tensor, real_N: Tensor) -> Tensor:
-    """states_ND of the positions that are not padding."""
-    states_ND = states_BTD.flatten(0, 1)
-    return states_ND.index_select(0, real_N) if len(real_N) < len(states_ND) else states_ND

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 
 from regard.core.errors import OptionError
+from regard.core.inputs import Inputs
 from regard.core.symbols import Specials
+from regard.data.padding import pad
 from regard.data.tokenizers import Tokenizer
-from regard.tasks.padding import pad
 
-READ_AT_ONCE = 8192
-"""Tokens of a batch when texts are answered or scored."""
 SEPARATOR = "\t"
 """Stands between two texts that are given as one."""
 Keep = Literal["start", "end", "ends"]
@@ -30,15 +28,6 @@ class Enclosed:
     tokens: np.ndarray
     second: int = 0
     cut: int = 0  # tokens that found no room
-
-
-@dataclass(frozen=True, slots=True)
-class TextBatch:
-    """Texts side by side; ``segments_BS`` is 1 for the tokens of second texts, None where there are none."""
-
-    tokens_BS: Tensor
-    lengths_B: Tensor
-    segments_BS: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +80,8 @@ class Window:
         return [*tokens[:head], *tokens[len(tokens) - (room - head) :]]
 
 
-def collate_texts(texts: Sequence[Enclosed], fill: int) -> TextBatch:
-    """Filled up to the longest."""
+def collate_texts(texts: Sequence[Enclosed], fill: int) -> Inputs:
+    """Texts padded to the longest; ``segments_BN`` is 1 for the tokens of second texts, None where there are none."""
     tokens_BS, lengths_B = pad([text.tokens for text in texts], fill=max(fill, 0))
     segments_BS = None
     if any(text.second for text in texts):
@@ -100,7 +89,7 @@ def collate_texts(texts: Sequence[Enclosed], fill: int) -> TextBatch:
         places_S = np.arange(tokens_BS.shape[1])
         second_BS = (places_S >= starts_B1) & (places_S < lengths_B[:, None])
         segments_BS = torch.from_numpy(second_BS.astype(np.int64))
-    return TextBatch(torch.from_numpy(tokens_BS), torch.from_numpy(lengths_B), segments_BS)
+    return Inputs(torch.from_numpy(tokens_BS), torch.from_numpy(lengths_B), segments_BS)
 
 
 def enclose_all(tokenizer: Tokenizer, window: Window, rows: Sequence[tuple[str, ...]]) -> list[Enclosed]:
@@ -115,15 +104,3 @@ def enclose_all(tokenizer: Tokenizer, window: Window, rows: Sequence[tuple[str, 
 def split_texts(text: str | tuple[str, ...]) -> tuple[str, ...]:
     """Two texts may be given as one, with a tab between them."""
     return tuple(text.split(SEPARATOR, 1)) if isinstance(text, str) else tuple(text)
-
-
-def logits_of(model: nn.Module, text: TextBatch) -> Tensor:
-    return model(text.tokens_BS, text.lengths_B, text.segments_BS).float()
-
-
-def check_length(body: Any, longest: int) -> None:
-    """A window wider than what the body reads is refused before training."""
-    if body.capacity and longest > body.capacity:
-        raise OptionError(
-            f"the body reads {body.capacity} tokens, but task.longest is {longest}; set task.longest={body.capacity}"
-        )
