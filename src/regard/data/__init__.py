@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from regard.core.config import Choices
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from regard.core.config import Choices, Part
+
+if TYPE_CHECKING:
+    from regard.core.symbols import Specials
+    from regard.data.tokenizers import Tokenizer
 
 DATA = Choices(
     "data",
+    Part,
     "small-world",
     {
         "small-world": "regard.data.sources:SmallWorld",
@@ -27,8 +35,27 @@ DATA = Choices(
     },
 )
 
+class TokenizerPart(Part):
+    """Settings of any tokenizer: ``joint`` says that source and target share one."""
+
+    joint: bool = True
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        raise NotImplementedError
+
+    def specials(self) -> Specials | None:
+        """Where its special symbols stand; None: where ours do."""
+        return None
+
+    @property
+    def pair_dropout(self) -> float:
+        """How many merges are left out when training pairs are cut; 0: texts are always cut the same way."""
+        return 0.0
+
+
 TOKENIZERS = Choices(
     "tokenizer",
+    TokenizerPart,
     "bpe",
     {
         "bpe": "regard.data.tokenizers:BpeTokenizer",

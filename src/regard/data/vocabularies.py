@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.ports import Port, text_ports
+from regard.data import TokenizerPart
 from regard.data.corpus import Corpus
 from regard.data.texts import TextCorpus
 from regard.data.token_files import cache_folder
-from regard.data.tokenizers import Tokenizer, TokenizerPart
+from regard.data.tokenizers import Tokenizer
 
 JOINT, SOURCE, TARGET = "tokenizer.json", "source.tokenizer.json", "target.tokenizer.json"
 

@@ -11,12 +11,11 @@ from pydantic import Field, SerializeAsAny
 
 from regard.core.config import Config, Part, nearest, override, parse, read_toml, to_toml
 from regard.core.errors import RecipeError
-from regard.data import DATA, TOKENIZERS
+from regard.data import DATA, TOKENIZERS, TokenizerPart
 from regard.data.modalities import MODALITIES, ModalityPart
-from regard.data.tokenizers import TokenizerPart
 from regard.decoding import STRATEGIES
 from regard.decoding.options import Strategy
-from regard.models import MODELS
+from regard.models import MODELS, ModelPart
 from regard.runs.starting import StartConfig
 from regard.tasks import TASKS, TaskPart
 from regard.training.loop import TrainingConfig
@@ -35,7 +34,7 @@ class Recipe(Config):
     data: Annotated[SerializeAsAny[Part], DATA] = Field(default_factory=DATA.make)
     input: Annotated[SerializeAsAny[ModalityPart], MODALITIES] = Field(default_factory=MODALITIES.make)
     tokenizer: Annotated[SerializeAsAny[TokenizerPart], TOKENIZERS] = Field(default_factory=TOKENIZERS.make)
-    model: Annotated[SerializeAsAny[Part], MODELS] = Field(default_factory=MODELS.make)
+    model: Annotated[SerializeAsAny[ModelPart], MODELS] = Field(default_factory=MODELS.make)
     task: Annotated[SerializeAsAny[TaskPart], TASKS] = Field(default_factory=TASKS.make)
     start: StartConfig = Field(default_factory=lambda: StartConfig())
     training: TrainingConfig = Field(default_factory=lambda: TrainingConfig())
@@ -63,8 +62,8 @@ class Recipe(Config):
         idle = [] if made.input.is_text else [name for name in ("tokenizer", "decoding") if name in tree]
         if idle:
             raise RecipeError(
-                f"{where}: [{'] and ['.join(idle)}] have no effect where input.kind = {made.input.kind!r}, since no text "
-                "is read or written; leave them out"
+                f"{where}: [{'] and ['.join(idle)}] have no effect where input.kind = {made.input.kind!r}: no text is "
+                "read or written; leave them out"
             )
         return made
 

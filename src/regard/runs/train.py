@@ -134,7 +134,7 @@ def build_model(recipe: Recipe, ports: Ports) -> nn.Module:
     """A new model whose first weights are a function of the seed alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
-        return recipe.model.build(ports)  # type: ignore[attr-defined]
+        return recipe.model.build(ports)
 
 
 def headed(recipe: Recipe, task: Task) -> nn.Module:

@@ -34,6 +34,7 @@ class TaskPart(Part):
 
 TASKS = Choices(
     "task",
+    TaskPart,
     "translation",
     {
         "translation": "regard.tasks.translation:TranslationConfig",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from regard.core.config import Choices, Part
 
 if TYPE_CHECKING:
+    from regard.data import TokenizerPart
     from regard.data.modalities.both import Modalities
-    from regard.data.tokenizers import TokenizerPart
 
 
 class ModalityPart(Part):
@@ -35,6 +35,7 @@ class ModalityPart(Part):
 
 MODALITIES = Choices(
     "input",
+    ModalityPart,
     "text",
     {
         "text": "regard.data.modalities.text.part:TextPart",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from regard.data.modalities import ModalityPart
 
 if TYPE_CHECKING:
+    from regard.data import TokenizerPart
     from regard.data.modalities.both import Modalities
-    from regard.data.tokenizers import TokenizerPart
 
 
 class TextPart(ModalityPart):
