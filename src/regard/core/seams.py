@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from regard.attention.masks import Mask
+    from regard.core.anatomy import Anatomy
     from regard.core.inputs import Inputs, States
     from regard.core.task import Progress
 
@@ -98,11 +99,11 @@ class Body(Protocol):
     one.
 
     Law: what is padded has no influence on the states of what is there. ``sight`` says whether a state knows both
-    sides of its position or only what stood before; ``capacity`` how many it can read (0: as many as one likes);
-    ``reading`` names the modules that are needed for it: the others write, and a head takes their place.
+    sides of its position or only what stood before; ``capacity`` how many it can read (0: as many as one likes).
+    Its anatomy names the modules that are needed for reading: the others write, and a head takes their place.
     """
 
-    reading: tuple[str, ...]
+    anatomy: Anatomy
 
     @property
     def sight(self) -> Literal["both", "before"]: ...

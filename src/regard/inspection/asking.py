@@ -17,6 +17,7 @@ from regard.data.modalities.text.enclosing import Enclosed, collate_texts
 from regard.decoding.options import Strategy
 from regard.inspection.head_names import Kind
 from regard.inspection.splits import places, task_over
+from regard.layers.headed import Headed
 from regard.runs.load import Run
 from regard.tasks.masking import Stretches
 from regard.tasks.translation import check_source_lengths
@@ -209,7 +210,7 @@ def _refuse_beyond(length: int, most: int, what: str) -> None:
 @torch.inference_mode()
 def answer(model: Any, asked: Question) -> Tensor:
     """logits_TW at every position of the ids."""
-    if hasattr(model, "body"):
+    if isinstance(model, Headed):
         raise OptionError(
             "a head on a body answers for the whole text, or in symbols of its own, not in tokens at each position; "
             "ask it with run.answers"

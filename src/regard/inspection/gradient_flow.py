@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError
 from regard.core.ports import INPUT, OUTPUT, Ports, text_ports, tokens_at
 from regard.core.symbols import EOS, SPECIAL_SYMBOLS
@@ -161,9 +162,9 @@ def without_dropout(model: nn.Module) -> Iterator[None]:
 
 def path_of(model: nn.Module) -> str:
     """The name of the module along whose outputs the past of the target travels."""
-    path = getattr(model, "state_path", "")
+    path = anatomy_of(model).state_path
     if not path:
-        raise OptionError(f"{type(model).__name__} does not say where its past travels; give it a state_path")
+        raise OptionError(f"{type(model).__name__} does not say where its past travels (anatomy.state_path)")
     return path
 
 

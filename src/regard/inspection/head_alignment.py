@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from regard.core.anatomy import anatomy_of
 from regard.core.capabilities import Translates
 from regard.core.errors import OptionError
 from regard.core.taps import matching_attention
@@ -37,7 +38,7 @@ class HeadAlignment:
 
 def head_alignment(run: Run, split: str = "validation", *, pairs: int = EXAMPLES) -> list[HeadAlignment]:
     """For every head over the source, in the order of the model."""
-    pattern = str(getattr(run.model, "source_attention", ""))
+    pattern = anatomy_of(run.model).source_attention
     if not pattern:
         raise OptionError(f"{type(run.model).__name__} has no attention over a source, so there is nothing to align")
     made = task_over(run, split)

@@ -7,6 +7,7 @@ from typing import Any, Literal, cast
 import torch
 from torch import Tensor, nn
 
+from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs, States
 from regard.core.seams import Body
@@ -29,15 +30,20 @@ class Headed(nn.Module):
         return self.head(cast(Body, self.body).represent(inputs))
 
 
+def body_of(model: nn.Module) -> nn.Module:
+    """The model under its head, or the model itself where it has none."""
+    return model.body if isinstance(model, Headed) else model
+
+
 def without_writing(body: nn.Module) -> nn.Module:
     """The same model with only those modules that reading needs; one that is also needed by another name stays."""
-    reading = getattr(body, "reading", None)
-    if reading is None:
+    reading = anatomy_of(body).reading
+    if not reading:
         raise OptionError(
             f"{type(body).__name__} is no body that a head can stand on: it does not say with which of its modules it "
             "reads (see Body in regard.core.seams); choose another model.kind"
         )
-    needed = {id(getattr(body, name)) for name in reading}
+    needed = {id(body.get_submodule(name)) for name in reading}
     for name, child in list(body._modules.items()):
         if id(child) not in needed:
             delattr(body, name)

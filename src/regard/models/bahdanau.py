@@ -55,7 +55,6 @@ class Bahdanau(nn.Module):
     anatomy = Anatomy(
         source_attention="attention", state_path="cell", reading=("source_embedding", "encoder", "dropout")
     )
-    source_attention, state_path, reading = anatomy.source_attention, anatomy.state_path, anatomy.reading
     capacity = 0
 
     def __init__(self, config: BahdanauConfig, ports: Ports) -> None:

@@ -17,7 +17,7 @@ from torch.nn import functional
 from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
 from regard.attention.heads import HeadShape
 from regard.attention.masks import Mask, padding
-from regard.core.anatomy import Anatomy
+from regard.core.anatomy import Anatomy, Entrance
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs, States
 from regard.core.ports import OUTPUT, Ports, tokens_at
@@ -172,8 +172,8 @@ class Bert(nn.Module):
     anatomy = Anatomy(
         depth_path="layers.*",
         reading=("embedding", "segments", "position", "norm", "dropout", "layers", "final_norm", "pooler"),
+        entrances=(Entrance("tokens", "embedding", "position"),),
     )
-    depth_path, reading = anatomy.depth_path, anatomy.reading
     sight = "both"
 
     def __init__(self, config: BertConfig, ports: Ports) -> None:

@@ -99,8 +99,6 @@ class Convolution(nn.Module):
         depth_path="decoder.*",
         reading=("source_embedding", "widen_source", "position", "encoder", "dropout"),
     )
-    source_attention, state_path = anatomy.source_attention, anatomy.state_path
-    depth_path, reading = anatomy.depth_path, anatomy.reading
     sight = "both"
 
     def __init__(self, config: ConvolutionConfig, ports: Ports) -> None:

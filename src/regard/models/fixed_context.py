@@ -48,7 +48,6 @@ class FixedContext(nn.Module):
     """Everything that the decoder ever learns of the source is c = tanh(V h), h the encoder's last states."""
 
     anatomy = Anatomy(state_path="decoder.cells.0", reading=("source_embedding", "encoder", "dropout"))
-    state_path, reading = anatomy.state_path, anatomy.reading
     capacity = 0
 
     def __init__(self, config: FixedContextConfig, ports: Ports) -> None:

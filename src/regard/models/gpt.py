@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
 from regard.attention.heads import HeadShape
 from regard.attention.masks import CAUSAL, inside_segments
-from regard.core.anatomy import Anatomy
+from regard.core.anatomy import Anatomy, Entrance
 from regard.core.inputs import Inputs, States
 from regard.core.ports import OUTPUT, Ports, tokens_at
 from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
@@ -92,8 +92,12 @@ PRESETS: dict[str, dict[str, Any]] = {
 class Gpt(nn.Module):
     """Tokens so far become states, ``head`` turns states into logits for what follows each of them."""
 
-    anatomy = Anatomy(state_path="stack.layers.0", depth_path="stack.layers.*", reading=("embedding", "stack"))
-    state_path, depth_path, reading = anatomy.state_path, anatomy.depth_path, anatomy.reading
+    anatomy = Anatomy(
+        state_path="stack.layers.0",
+        depth_path="stack.layers.*",
+        reading=("embedding", "stack"),
+        entrances=(Entrance("tokens", "embedding", "stack.position"),),
+    )
     sight = "before"
 
     def __init__(self, config: GptConfig, ports: Ports) -> None:

@@ -57,7 +57,6 @@ class Luong(nn.Module):
         state_path="decoder.cells.0",
         reading=("source_embedding", "encoder", "dropout"),
     )
-    source_attention, state_path, reading = anatomy.source_attention, anatomy.state_path, anatomy.reading
     capacity = 0
 
     def __init__(self, config: LuongConfig, ports: Ports) -> None:

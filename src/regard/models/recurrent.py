@@ -50,7 +50,6 @@ class Recurrent(nn.Module):
         depth_path="stack.cells.*",
         reading=("target_embedding", "dropout", "stack", "readout"),
     )
-    state_path, depth_path, reading = anatomy.state_path, anatomy.depth_path, anatomy.reading
     context = 0  # it reads as many tokens as one likes
     sight = "before"
     capacity = 0

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
 from regard.attention.heads import Cache, CrossHeads, HeadShape, Memory, SelfHeads, sentences_kept
 from regard.attention.masks import CAUSAL, Mask, padding
-from regard.core.anatomy import Anatomy
+from regard.core.anatomy import Anatomy, Entrance
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, OUTPUT, Ports, share_vocabulary, tokens_at
 from regard.core.seams import Position
@@ -166,9 +166,11 @@ class Transformer(nn.Module):
         state_path="decoder.layers.0",
         depth_path="decoder.layers.*",
         reading=("source_embedding", "encoder"),
+        entrances=(
+            Entrance("source", "source_embedding", "encoder.position"),
+            Entrance("tokens", "target_embedding", "decoder.position"),
+        ),
     )
-    source_attention, state_path = anatomy.source_attention, anatomy.state_path
-    depth_path, reading = anatomy.depth_path, anatomy.reading
 
     def __init__(self, config: TransformerConfig, ports: Ports) -> None:
         super().__init__()

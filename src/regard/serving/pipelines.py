@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 from regard.core.capabilities import Classifies, Continues, Fills
 from regard.core.config import nearest
 from regard.core.errors import OptionError
+from regard.core.seams import Body
 from regard.decoding.options import Beam, Greedy, Sampling, Strategy
+from regard.layers.headed import body_of
 from regard.runs.load import Run
 from regard.serving.calling import Pipeline, strings
 from regard.tasks import question_answering as tasks
@@ -307,7 +309,7 @@ class FeatureExtraction(Pipeline):
     idle = Pipeline.idle | {"tokenize_kwargs"}
 
     def refuse_unfit(self) -> None:
-        if not hasattr(getattr(self.run.model, "body", self.run.model), "represent"):
+        if not isinstance(body_of(self.run.model), Body):
             raise OptionError(f"{type(self.run.model).__name__} gives no states of tokens; name another model")
 
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError
 from regard.core.taps import record
 from regard.core.task import Session
@@ -53,7 +54,7 @@ def word_weights(
     are left out; row t is the one that predicts the t-th target piece.
     """
     model = session.model.eval()
-    pattern = str(getattr(model, "source_attention", ""))
+    pattern = anatomy_of(model).source_attention
     if not pattern:
         raise OptionError("this model has no attention over its source, so there is no alignment to read")
     examples = task.pairs.gathered(task.encode_pairs(pairs))

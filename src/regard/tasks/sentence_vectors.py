@@ -15,6 +15,7 @@ from regard.core.batch import move
 from regard.core.capabilities import Continues, Translates
 from regard.core.errors import DataError, OptionError
 from regard.core.inputs import States
+from regard.core.seams import Body
 from regard.core.symbols import Specials
 from regard.core.task import Progress
 from regard.data.batching import in_length_order, telling
@@ -58,7 +59,7 @@ class Embedder:
     ) -> Embedder:
         """Of any model that is a body, or has one under its head."""
         body: Any = model.body if isinstance(model, Headed) else model
-        if not hasattr(body, "represent"):
+        if not isinstance(body, Body):
             raise OptionError(
                 f"{type(body).__name__} gives a text no states (see Body in regard.core.seams), so it cannot embed"
             )

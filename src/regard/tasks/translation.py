@@ -11,6 +11,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from regard.core.anatomy import anatomy_of
 from regard.core.answers import Answer
 from regard.core.batch import Batch, Examples, move
 from regard.core.errors import OptionError
@@ -172,7 +173,7 @@ class Translation:
     def alignment_scores(self, session: Session, split: str) -> dict[str, Any]:
         """The alignment error rate of the head that validation data chose; nothing without attention or gold."""
         pairs, gold = self.corpus.splits[split], self.corpus.gold
-        if not hasattr(session.model, "source_attention") or "validation" not in gold or split not in gold:
+        if not anatomy_of(session.model).source_attention or "validation" not in gold or split not in gold:
             return {}
         if self.alignment_head is None:
             chosen_on = self.corpus.splits["validation"]
