@@ -1,0 +1,124 @@
+"""ViT: an encoder that reads a picture as a sequence of patches (Dosovitskiy et al. 2021).
+
+A front cuts the picture and puts a class token before it, positions say where each patch stands, pre-norm blocks let
+all of them look at one another. Behind the same front it reads series and videos too. Read it top to bottom:
+configuration, sizes, model.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from pydantic import Field, SerializeAsAny, model_validator
+from torch import nn
+
+from regard.attention import MECHANISMS
+from regard.attention.heads import HeadShape, SelfAttention
+from regard.attention.masks import padding
+from regard.core.config import Part
+from regard.core.inputs import Inputs, States
+from regard.core.ports import Arrays
+from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS
+from regard.layers.blocks import EncoderLayer, PreNorm, run_layer
+from regard.layers.dropout import Dropout
+from regard.layers.feed_forward import FourfoldConfig
+from regard.layers.fronts import ARRAY_FRONTS, ArrayFrontPart
+from regard.layers.grid_positions import GRID_POSITIONS, GridPositionPart
+from regard.layers.norms import LayerNormConfig
+
+
+class VitNormConfig(LayerNormConfig):
+    """LayerNorm with the published ε."""
+
+    epsilon: float = Field(1e-6, gt=0)
+
+
+_FEED_FORWARDS = FEED_FORWARDS.but(plain="regard.layers.feed_forward:FourfoldConfig")
+_NORMS = NORMS.but(layer="regard.models.vit:VitNormConfig")
+
+
+class VitConfig(Part):
+    """A Vision Transformer; the defaults are ViT-B/16."""
+
+    kind: str = "vit"
+    layers: int = Field(12, ge=1)
+    width: int = Field(768, ge=1)
+    heads: int = Field(12, ge=1)
+    dropout: float = Field(0.0, ge=0, lt=1)
+    front: Annotated[SerializeAsAny[ArrayFrontPart], ARRAY_FRONTS] = Field(default_factory=ARRAY_FRONTS.make)
+    position: Annotated[SerializeAsAny[GridPositionPart], GRID_POSITIONS] = Field(default_factory=GRID_POSITIONS.make)
+    attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
+    feed_forward: Annotated[SerializeAsAny[Part], _FEED_FORWARDS] = Field(default_factory=FourfoldConfig)
+    norm: Annotated[SerializeAsAny[Part], _NORMS] = Field(default_factory=VitNormConfig)
+    head_norm: Annotated[SerializeAsAny[Part], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
+
+    @model_validator(mode="after")
+    def _fits(self) -> VitConfig:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
+        return self
+
+    def build(self, port: Arrays) -> Vit:
+        return Vit(self, port)
+
+    def block(self) -> EncoderLayer:
+        key_width = self.width // self.heads
+        mechanism = self.attention.build(key_width, key_width)  # type: ignore[attr-defined]
+        return EncoderLayer(
+            SelfAttention(HeadShape(self.width, self.heads), mechanism, new_norm=self.head_norm.build),  # type: ignore[attr-defined]
+            self.feed_forward.build(self.width, 0.0),  # type: ignore[attr-defined]
+            lambda: PreNorm(self.width, self.dropout, self.norm.build),  # type: ignore[attr-defined]
+        )
+
+
+def _size(layers: int, width: int, heads: int, patch: int = 16) -> dict[str, Any]:
+    return {"layers": layers, "width": width, "heads": heads, "front": {"kind": "patches", "size": patch}}
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "vit-tiny": _size(12, 192, 3),  # and small: Touvron et al. 2021
+    "vit-small": _size(12, 384, 6),
+    "vit-base": _size(12, 768, 12),
+    "vit-large": _size(24, 1024, 16),
+    "vit-huge": _size(32, 1280, 16, 14),
+}
+"""The ``[model]`` table of well-known sizes."""
+
+
+class Vit(nn.Module):
+    """Arrays become states of their patches; a class token, where the front has one, comes first."""
+
+    depth_path = "layers.*"  # the taps that show the states on their way to an answer
+    causal = False
+
+    def __init__(self, config: VitConfig, port: Arrays) -> None:
+        super().__init__()
+        self.config = config
+        self.front = config.front.build(port, config.width)
+        positions = self.front.class_tokens + math.prod(self.front.grid)
+        self.position = config.position.build(positions, config.width)
+        self.dropout = Dropout(config.dropout)
+        self.layers = nn.ModuleList(config.block() for _ in range(config.layers))
+        self.norm = config.norm.build(config.width)  # type: ignore[attr-defined]
+        self.recompute = False  # activation checkpointing, set by the training loop
+
+    @property
+    def width(self) -> int:
+        return self.config.width
+
+    @property
+    def max_length(self) -> int:
+        """How many positions it can read, the class token among them; 0: as many as one likes."""
+        return self.position.max_length
+
+    def represent(self, inputs: Inputs) -> States:
+        return self(inputs)
+
+    def forward(self, inputs: Inputs) -> States:
+        embedded = self.front(inputs)
+        mask = padding(embedded.lengths_B, embedded.x_BND.shape[1])
+        x_BND = self.dropout(self.position(embedded))
+        for layer in self.layers:
+            x_BND = run_layer(layer, self.recompute, x_BND, mask, None)
+        return States(self.norm(x_BND), embedded.lengths_B)
