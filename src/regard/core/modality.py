@@ -22,8 +22,18 @@ class Modality(Protocol):
     so that it is done when an example is needed, ahead of the step, not once for all.
     """
 
-    lazy: bool
-    at_once: int  # positions of a batch when inputs are answered or scored
+    @property
+    def lazy(self) -> bool: ...
+
+    @property
+    def max_length(self) -> int:
+        """Positions that are read of an input; 0: all."""
+        ...
+
+    @property
+    def at_once(self) -> int:
+        """Positions of a batch when inputs are answered or scored."""
+        ...
 
     @property
     def name(self) -> str:

@@ -34,5 +34,6 @@ MODELS = Choices(
         "gpt": "regard.models.gpt:GptConfig",
         "llama": "regard.models.llama:LlamaConfig",
         "bert": "regard.models.bert:BertConfig",
+        "vit": "regard.models.vit:VitConfig",
     },
 )

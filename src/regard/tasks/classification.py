@@ -48,7 +48,7 @@ class ClassificationConfig(TaskPart):
 
     kind: str = "classification"
     labels: tuple[str, ...] = ()
-    longest: int = Field(256, ge=4)  # tokens, the symbols around a text among them; what is longer is cut, and listed
+    longest: int = Field(0, ge=0)  # tokens of a text, symbols included; 0: 256 of a text, a whole picture
     keep: Keep = "start"
     pooling: Pooling = "auto"
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
@@ -122,14 +122,14 @@ class Classification:
 
     @property
     def max_length(self) -> int:
-        return self.config.longest
+        return self.modality.max_length
 
     def ports(self) -> Ports:
         return self.modalities.ports()
 
     def head(self, body: Any) -> nn.Module:
         """W pool(states) + b."""
-        check_length(body, self.config.longest)
+        check_length(body, self.max_length)
         refuse_few(self.config.labels)
         pool = Pool(self.config.pooling, body)
         return ClassHead(pool, body.state_width, len(self.config.labels), self.config.dropout)
@@ -142,7 +142,7 @@ class Classification:
         if split:
             for one, item in zip(examples, items, strict=True):
                 if cut := self.modality.cut(item):
-                    reason = f"longer than task.longest = {self.config.longest} tokens"
+                    reason = f"longer than task.longest = {self.max_length} tokens"
                     self.corpus.ledger.truncate(split, one.origin, one.line, reason, f"{cut} tokens were cut")
         return [Classified(item, self.places.get(one.label, -1)) for one, item in zip(examples, items, strict=True)]
 

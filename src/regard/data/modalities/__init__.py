@@ -39,5 +39,6 @@ MODALITIES = Choices(
     "text",
     {
         "text": "regard.data.modalities.text.part:TextPart",
+        "image": "regard.data.modalities.image.modality:ImagePart",
     },
 )
