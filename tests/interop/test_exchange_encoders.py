@@ -139,7 +139,7 @@ def test_the_recipe_is_complete(whole: Pair) -> None:
     _, run, _ = whole
     model: Any = run.model
     task: Any = run.recipe.task
-    assert (task.kind, task.context, model.context) == ("masked-language-model", LONGEST, LONGEST)
+    assert (task.kind, task.context, model.max_length) == ("masked-language-model", LONGEST, LONGEST)
     assert run.recipe.data.kind == "text"
 
 

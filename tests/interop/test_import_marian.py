@@ -102,7 +102,7 @@ def test_the_recipe_is_complete(pair: Pair) -> None:
     assert recipe["decoding"]["kind"] == "greedy"
     assert recipe["model"]["norm"] == ("pre" if theirs.config.model_type == "pegasus" else "post")
     assert recipe["model"]["output_bias"] == bool(theirs.final_logits_bias.any())
-    assert run.model.longest == (LONGEST, LONGEST)
+    assert run.model.max_lengths == (LONGEST, LONGEST)
     assert json.loads(run.folder.ledger.read_text(encoding="utf-8"))["notes"] == []
 
 

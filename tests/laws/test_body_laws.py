@@ -35,7 +35,7 @@ def test_every_shipped_family_is_a_body() -> None:
 @every_body
 def test_it_says_how_wide_its_states_are(subject: Subject) -> None:
     model: Any = subject.build()
-    assert states(model).shape == (3, 7, model.state_width)
+    assert states(model).shape == (3, 7, model.width)
 
 
 @every_body
@@ -63,7 +63,7 @@ def test_its_sight_is_what_it_declares(subject: Subject) -> None:
     before, after = states(model)[1], states(model, other_BS)[1]
     changed = (before - after).abs().amax(dim=-1) > 1e-7
     assert changed[3]
-    if model.sight == "before":
+    if model.causal:
         assert not changed[:3].any()
     else:
         assert changed[2], "a neighbour on its left does not see it"
@@ -75,7 +75,7 @@ def test_what_it_reads_with_is_all_that_reading_needs(subject: Subject) -> None:
     whole: Any = subject.build()
     body = without_writing(copy.deepcopy(whole))
     assert torch.equal(states(body), states(whole))
-    model = Headed(body, TokenHead(whole.state_width, 3, 0.0)).train()
+    model = Headed(body, TokenHead(whole.width, 3, 0.0)).train()
     model(TOKENS_BS, LENGTHS_B, None).square().sum().backward()
     idle = [name for name, weight in model.named_parameters() if weight.grad is None]
     assert [name for name in idle if "pooler" not in name and "recompute" not in name] == []

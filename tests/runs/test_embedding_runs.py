@@ -42,7 +42,7 @@ def test_any_run_embeds_without_being_trained_to(name: str, tmp_path: Path) -> N
     train({**RUNS[name], "training": training}, tmp_path / "run")
     run = load(tmp_path / "run")
     found = run.embed(TEXTS)
-    assert found.shape == (4, run.embedder().body.state_width)
+    assert found.shape == (4, run.embedder().body.width)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, rtol=1e-5)
     np.testing.assert_allclose(found[0], found[3], atol=1e-6)
     np.testing.assert_allclose(run.embed(TEXTS[1]), found[1:2], atol=1e-5)

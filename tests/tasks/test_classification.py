@@ -68,10 +68,10 @@ def test_pooling_follows_what_states_know() -> None:
     states, lengths = torch.arange(24.0).view(2, 3, 4), torch.tensor([2, 3])
 
     class Left:
-        sight = "before"
+        causal = True
 
     class Both:
-        sight = "both"
+        causal = False
 
     assert torch.equal(Pool("auto", Left())(states, lengths), torch.stack([states[0, 1], states[1, 2]]))
     assert torch.equal(Pool("auto", Both())(states, lengths), mean_state(states, lengths))

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from regard.attention.masks import Mask
     from regard.core.anatomy import Anatomy
@@ -49,7 +49,7 @@ class Position(Protocol):
     """
 
     @property
-    def capacity(self) -> int:
+    def max_length(self) -> int:
         """How many positions there are; 0: as many as one likes."""
         ...
 
@@ -77,6 +77,26 @@ class DecodingState(Protocol):
     def reorder(self, rows: Tensor) -> DecodingState: ...
 
 
+@runtime_checkable
+class CarriesOn(Protocol):
+    """A decoding state of constant size, which can go on from window to window of a text (a recurrent one)."""
+
+    @property
+    def rows(self) -> int: ...
+
+    def detached(self) -> CarriesOn:
+        """The same, through which no gradient flows."""
+        ...
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All of it, by name, for checkpoints."""
+        ...
+
+    def restored(self, tensors: Mapping[str, Tensor]) -> CarriesOn:
+        """A state of this shape that remembers the given tensors."""
+        ...
+
+
 class Decodable(Protocol):
     """A model from which an answer can be read token by token.
 
@@ -98,23 +118,66 @@ class Body(Protocol):
     """A model that gives every position of an input a state; heads of tasks stand on it. Every family of the house is
     one.
 
-    Law: what is padded has no influence on the states of what is there. ``sight`` says whether a state knows both
-    sides of its position or only what stood before; ``capacity`` how many it can read (0: as many as one likes).
+    Law: what is padded has no influence on the states of what is there. With ``causal`` a state knows only what
+    stood before its position, else both sides of it; ``max_length`` how many it can read (0: as many as one likes).
     Its anatomy names the modules that are needed for reading: the others write, and a head takes their place.
     """
 
     anatomy: Anatomy
 
     @property
-    def sight(self) -> Literal["both", "before"]: ...
+    def causal(self) -> bool: ...
 
     @property
-    def capacity(self) -> int: ...
+    def max_length(self) -> int: ...
 
     @property
-    def state_width(self) -> int: ...
+    def width(self) -> int: ...
 
     def represent(self, inputs: Inputs) -> States: ...
+
+
+@runtime_checkable
+class ReadsAndWrites(Protocol):
+    """A model with a source and an answer, which may have limits of their own."""
+
+    @property
+    def max_lengths(self) -> tuple[int, int]:
+        """How many positions a source and an answer may have; 0: as many as one likes."""
+        ...
+
+
+def max_lengths_of(model: Any) -> tuple[int, int]:
+    """The limits of source and answer; a model that states none has none."""
+    return model.max_lengths if isinstance(model, ReadsAndWrites) else (0, 0)
+
+
+def max_length_of(model: Any) -> int:
+    """How many positions a body reads at once; 0: as many as one likes."""
+    return model.max_length if isinstance(model, Body) else 0
+
+
+@runtime_checkable
+class GuessesWords(Protocol):
+    """A head that says what is hidden: ``transform`` makes of states what is compared with every word."""
+
+    words: Any
+
+    def transform(self, states_ND: Tensor) -> Tensor: ...
+
+
+@runtime_checkable
+class HasPooler(Protocol):
+    """A body that makes one vector of a text's states."""
+
+    pooler: nn.Module
+
+
+@runtime_checkable
+class RelatesTexts(HasPooler, Protocol):
+    """A body that can say whether two texts follow one another."""
+
+    relation: nn.Module
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def engine_of(run: Run, dtype: str = "float32", folder: Path | None = None) -> C
         symbols = Symbols.of(target.specials)
         rows = len(model.source_embedding.weight), len(model.target_embedding.weight)
         speaker = Translator(tokens(source, rows[0]), tokens(target, rows[1]))
-        longest = model.longest[1]
+        longest = model.max_lengths[1]
     device = "cuda" if run.device.type == "cuda" else "cpu"
     return Ctranslate2Engine(folder, dtype, speaker, symbols, longest, device)
 

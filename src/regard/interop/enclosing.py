@@ -78,7 +78,7 @@ def enclosed(tokenizer: Tokenizer) -> library.Tokenizer:
 
 def enclosing_settings(tokenizer: Tokenizer, longest: int, segments: int) -> dict[str, Any]:
     """tokenizer_config.json; a spelled special symbol is one there, since gaps are written so."""
-    ids = {ours: getattr(tokenizer.specials, ours) for ours in NAMED}
+    ids = {ours: tokenizer.specials.named()[ours] for ours in NAMED}
     named = {NAMED[ours]: tokenizer.raw.id_to_token(id) for ours, id in ids.items() if id >= 0}
     inputs = ["input_ids", "token_type_ids", "attention_mask"] if segments > 1 else ["input_ids", "attention_mask"]
     return {

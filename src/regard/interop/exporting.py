@@ -25,6 +25,7 @@ from regard.interop.onnx_export import write_onnx
 from regard.interop.vocabulary import CONFIG as SETTINGS
 from regard.interop.vocabulary import TOKENIZER, answer_ids, closed, symbol_ids, tokenizer_settings
 from regard.interop.weights import weights_out
+from regard.layers.positions import TablePosition
 from regard.runs.load import Run, load
 from regard.tasks.translation import TeacherForcing
 from regard.training import checkpoints
@@ -91,14 +92,15 @@ def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
 def vocabulary_problems(run: Run) -> list[str]:
     if not run.vocabularies.shared:
         return ["tokenizer.joint = false; they have one tokenizer for both sides only"]
-    first = getattr(getattr(run.recipe.model, "position", None), "first", 0)
+    tables = [module for module in run.model.modules() if isinstance(module, TablePosition)]
+    first = max((table.first for table in tables), default=0)
     return enclosing.position_problems(first, run.vocabularies.target.specials)
 
 
 def text_context(run: Run) -> int:
     model: Any = run.model
     task: Any = run.recipe.task
-    return model.context or task.context
+    return model.max_length or task.context
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def dress(run: Run, family: Family, context: int) -> Dress:
         return Dress(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, files)
     task = run.recipe.task
     assert isinstance(task, TeacherForcing)
-    positions = model.longest[1]
+    positions = model.max_lengths[1]
     wanted = strategy.max_length or task.longest + 1
     chosen = generation.answer_settings(strategy, specials, min(wanted, positions))
     return Dress(answer_ids(specials), chosen, closed(tokenizer), tokenizer_settings(tokenizer, positions, own=own))

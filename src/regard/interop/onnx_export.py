@@ -17,6 +17,7 @@ import regard
 from regard.core.capabilities import Continues
 from regard.core.errors import OptionError, RunError
 from regard.core.files import write_json, write_text
+from regard.core.seams import max_lengths_of
 from regard.core.symbols import Specials
 from regard.data.vocabularies import JOINT, SOURCE, TARGET
 from regard.decoding.sentences import Symbols
@@ -71,7 +72,7 @@ def difference(run: Run, folder: Path) -> float:
     model: Any = run.model
     both, generator = run.vocabularies, torch.Generator().manual_seed(1)
     written = isinstance(run.task, Continues)
-    longest = (model.context or ROW, model.context or ROW) if written else longest_of(model)
+    longest = (model.max_length or ROW, model.max_length or ROW) if written else max_lengths_of(model)
     source_length, length = (min(ROW, most or ROW) for most in longest)
     tokens_BT = torch.randint(4, both.target.size, (3, length), generator=generator)
     source = None
@@ -160,12 +161,12 @@ def about(run: Run) -> dict[str, Any]:
     specials = both.target.specials
     if isinstance(run.task, Continues):
         never = [id for id in specials.known() if id != specials.eos]
-        start, longest = specials.opening, {"target": model.context}
+        start, longest = specials.opening, {"target": model.max_length}
         files = {"target": JOINT}
     else:
         symbols = Symbols.of(specials)
         never, start = list(symbols.forbidden), specials.sos
-        longest = dict(zip(("source", "target"), longest_of(model)))
+        longest = dict(zip(("source", "target"), max_lengths_of(model)))
         files = {"source": JOINT, "target": JOINT} if both.joint else {"source": SOURCE, "target": TARGET}
     return {
         "tokenizers": files,
@@ -180,13 +181,9 @@ def about(run: Run) -> dict[str, Any]:
     }
 
 
-def longest_of(model: Any) -> tuple[int, int]:
-    """How many positions a source and an answer may have; 0: as many as one likes."""
-    return getattr(model, "longest", (0, 0))
-
 
 def named(specials: Specials) -> dict[str, int | None]:
-    return {name: or_none(getattr(specials, name)) for name in ("pad", "sos", "eos", "unk")}
+    return {name: or_none(specials.named()[name]) for name in ("pad", "sos", "eos", "unk")}
 
 
 def or_none(id: int) -> int | None:

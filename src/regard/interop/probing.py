@@ -63,18 +63,18 @@ class Probe:
         inputs, outputs = run.vocabularies.source.size, run.vocabularies.target.size
         model: Any = run.model.cpu().float()
         if isinstance(run.task, Continues):
-            length = min(LENGTH, model.context or LENGTH)
+            length = min(LENGTH, model.max_length or LENGTH)
             return cls(model, None, torch.randint(4, outputs, (ROWS, length), generator=generator))
         specials = run.vocabularies.source.specials
         if isinstance(model, Headed):
             body: Any = model.body
-            length = min(size for size in (body.capacity, getattr(run.recipe.task, "longest", 0), LENGTH) if size)
+            length = min(size for size in (body.max_length, getattr(run.recipe.task, "longest", 0), LENGTH) if size)
             lengths_B = torch.tensor([max(length - 5 * row, 1) for row in range(ROWS)])
             tokens_BS = torch.randint(4, inputs, (ROWS, length), generator=generator)
             tokens_BS[torch.arange(length) >= lengths_B[:, None]] = max(specials.pad, 0)
             return cls(model, None, tokens_BS, lengths_B)
         if isinstance(run.task, Fills):
-            length = min(LENGTH, model.context or LENGTH)
+            length = min(LENGTH, model.max_length or LENGTH)
             lengths_B = torch.tensor([max(length - 5 * row, 1) for row in range(ROWS)])
             tokens_BS = torch.randint(outputs, (ROWS, length), generator=generator)
             tokens_BS[tokens_BS == specials.pad] = specials.mask  # inside a text nothing is padding

@@ -178,7 +178,7 @@ def opening_symbol(raw: library.Tokenizer) -> int:
 
 def check_answering(folder: Path, raw: library.Tokenizer, specials: Specials, notes: list[str]) -> None:
     """An encoder–decoder needs all three symbols; that this tokenizer does not close its texts is worth a note."""
-    lacking = [f"{theirs} names no piece" for ours, theirs in ANSWERING.items() if getattr(specials, ours) < 0]
+    lacking = [f"{theirs} names no piece" for ours, theirs in ANSWERING.items() if specials.named()[ours] < 0]
     if not lacking and specials.eos in (specials.pad, specials.sos):
         lacking.append(f"{ANSWERING['eos']} = {specials.eos} is also what pads or opens an answer, which ends none")
     if lacking:
@@ -227,7 +227,7 @@ def answer_ids(specials: Specials) -> dict[str, int | None]:
 
 def symbol_ids(specials: Specials) -> dict[str, int | None]:
     """As config.json says it: null where there is none."""
-    known = {f"{theirs}_id": getattr(specials, ours) for ours, theirs in NAMED.items() if ours != "unk"}
+    known = {f"{theirs}_id": specials.named()[ours] for ours, theirs in NAMED.items() if ours != "unk"}
     return {name: id if id >= 0 else None for name, id in known.items()}
 
 
@@ -236,7 +236,7 @@ def tokenizer_settings(tokenizer: Tokenizer, longest: int, *, own: bool) -> dict
 
     A text that merely spells a special symbol of a tokenizer of our own (``own``) gives ordinary pieces there too.
     """
-    ids = {ours: getattr(tokenizer.specials, ours) for ours in NAMED}
+    ids = {ours: tokenizer.specials.named()[ours] for ours in NAMED}
     named = {NAMED[ours]: tokenizer.raw.id_to_token(id) for ours, id in ids.items() if id >= 0}
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -155,6 +155,13 @@ class BorrowedConfig(EmbeddingPart):
 
     def build(self, symbols: int) -> BorrowedEmbedding:
         return BorrowedEmbedding(symbols, self.width, frozen=self.frozen)
+
+
+@runtime_checkable
+class HasEmbedding(Protocol):
+    """Settings of a family that lets one choose how symbols become vectors."""
+
+    embedding: EmbeddingPart
 
 
 class Embeddings(NamedTuple):

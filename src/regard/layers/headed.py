@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs, States
-from regard.core.seams import Body
+from regard.core.seams import Body, HasPooler
 from regard.layers.dropout import Dropout
 
 Pooling = Literal["auto", "mean", "first", "last", "pooler"]
@@ -56,8 +56,8 @@ class Pool(nn.Module):
     def __init__(self, pooling: Pooling, body: Any) -> None:
         super().__init__()
         if pooling == "auto":
-            pooling = "mean" if body.sight == "both" else "last"
-        if pooling == "pooler" and not hasattr(body, "pooler"):
+            pooling = "mean" if not body.causal else "last"
+        if pooling == "pooler" and not isinstance(body, HasPooler):
             raise OptionError(f'{type(body).__name__} has no pooler; set task.pooling to "mean", "first" or "last"')
         self.pooling = pooling
         self.pooler = body.pooler if pooling == "pooler" else nn.Identity()

@@ -44,7 +44,7 @@ class NoPosition(nn.Module):
     """Says nothing: the base whose three methods leave everything as it is."""
 
     @property
-    def capacity(self) -> int:
+    def max_length(self) -> int:
         """How many positions there are; 0: as many as one likes."""
         return 0
 
@@ -72,11 +72,11 @@ class TablePosition(NoPosition):
             self.register_buffer("table_SD", table_SD, persistent=False)
 
     @property
-    def capacity(self) -> int:
+    def max_length(self) -> int:
         return self.table_SD.shape[0] - self.first
 
     def rows(self, count: int, offset: int) -> Tensor:
-        longest = self.capacity
+        longest = self.max_length
         if offset + count > longest:
             raise OptionError(
                 f"a sequence of {offset + count} tokens does not fit into {longest} positions; "

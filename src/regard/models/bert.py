@@ -174,7 +174,7 @@ class Bert(nn.Module):
         reading=("embedding", "segments", "position", "norm", "dropout", "layers", "final_norm", "pooler"),
         entrances=(Entrance("tokens", "embedding", "position"),),
     )
-    sight = "both"
+    causal = False
 
     def __init__(self, config: BertConfig, ports: Ports) -> None:
         super().__init__()
@@ -185,7 +185,7 @@ class Bert(nn.Module):
         self.position = config.position.build(config.width, config.heads)
         self.norm = config.norm.build(config.width)
         self.dropout = Dropout(config.dropout)
-        self.layers = nn.ModuleList(config.block(layer, self.context) for layer in range(config.layers))
+        self.layers = nn.ModuleList(config.block(layer, self.max_length) for layer in range(config.layers))
         self.final_norm = nn.Identity() if config.residual == "post" else config.norm.build(config.width)
         self.pooler = Pooler(config.width) if config.pooler == "tanh" else FirstState()
         self.head = MaskedHead(config, symbols, None if config.tied == "none" else self.embedding)
@@ -197,16 +197,12 @@ class Bert(nn.Module):
             nn.init.normal_(weight, std=SPREAD)
 
     @property
-    def context(self) -> int:
+    def max_length(self) -> int:
         """How many tokens it can read, the symbols around a text among them; 0: as many as one likes."""
-        return self.position.capacity
+        return self.position.max_length
 
     @property
-    def capacity(self) -> int:
-        return self.context
-
-    @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.config.width
 
     def represent(self, inputs: Inputs) -> States:

@@ -99,7 +99,7 @@ class Convolution(nn.Module):
         depth_path="decoder.*",
         reading=("source_embedding", "widen_source", "position", "encoder", "dropout"),
     )
-    sight = "both"
+    causal = False
 
     def __init__(self, config: ConvolutionConfig, ports: Ports) -> None:
         super().__init__()
@@ -112,27 +112,27 @@ class Convolution(nn.Module):
         self.position = config.position.build(config.width, 1)
         self.encoder = Encoder(config)
         self.decoder = nn.ModuleList(
-            DecoderLayer(config, layer, self.capacity) for layer in range(config.decoder_layers)
+            DecoderLayer(config, layer, self.max_length) for layer in range(config.decoder_layers)
         )
         self.norm = nn.LayerNorm(config.width)
         self.narrow = nn.Linear(config.width, self.head.width)
         self.dropout = Dropout(config.dropout)
 
     @property
-    def longest(self) -> tuple[int, int]:
+    def max_lengths(self) -> tuple[int, int]:
         """How many positions a source and an answer may have; 0: as many as one likes."""
-        return self.position.capacity, self.position.capacity
+        return self.position.max_length, self.position.max_length
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         """states_BTD for all target positions in one parallel pass (teacher forcing)."""
         return self.read(target_BT, self.start((source_BS, source_lengths_B)))
 
     @property
-    def capacity(self) -> int:
-        return self.position.capacity
+    def max_length(self) -> int:
+        return self.position.max_length
 
     @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.config.width
 
     def represent(self, inputs: Inputs) -> States:

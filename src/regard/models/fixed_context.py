@@ -70,11 +70,11 @@ class FixedContext(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     @property
-    def sight(self) -> str:
-        return "both" if self.config.bidirectional else "before"
+    def causal(self) -> bool:
+        return not self.config.bidirectional
 
     @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.encoder.width
 
     def represent(self, inputs: Inputs) -> States:

@@ -98,7 +98,7 @@ class Gpt(nn.Module):
         reading=("embedding", "stack"),
         entrances=(Entrance("tokens", "embedding", "stack.position"),),
     )
-    sight = "before"
+    causal = True
 
     def __init__(self, config: GptConfig, ports: Ports) -> None:
         super().__init__()
@@ -106,15 +106,15 @@ class Gpt(nn.Module):
         symbols = tokens_at(ports, OUTPUT, config.kind).size
         self.embedding = PlainEmbedding(symbols, config.width)
         position = config.position.build(config.width, config.heads)
-        layers = (config.block(layer, position.capacity) for layer in range(config.layers))
+        layers = (config.block(layer, position.max_length) for layer in range(config.layers))
         self.stack = CausalStack(layers, position, config.norm.build(config.width), config.dropout)
         start_small(self.stack)
         self.head = VocabularyHead(symbols, config.width, None if config.tied == "none" else self.embedding)
 
     @property
-    def context(self) -> int:
+    def max_length(self) -> int:
         """How many tokens it can read; 0: as many as one likes."""
-        return self.stack.position.capacity
+        return self.stack.position.max_length
 
     def forward(self, tokens_BT: Tensor, segments_BT: Tensor | None = None) -> Tensor:
         """states_BTD for all positions at once; with segments, nobody looks beyond their own."""
@@ -126,11 +126,7 @@ class Gpt(nn.Module):
         return self.head(self.stack.norm(states_BTD))
 
     @property
-    def capacity(self) -> int:
-        return self.context
-
-    @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.config.width
 
     def represent(self, inputs: Inputs) -> States:

@@ -6,6 +6,7 @@ gradient does not. Read it top to bottom: configuration, model, state.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -51,7 +52,7 @@ class Recurrent(nn.Module):
         reading=("target_embedding", "dropout", "stack", "readout"),
     )
     context = 0  # it reads as many tokens as one likes
-    sight = "before"
+    causal = True
     capacity = 0
 
     def __init__(self, config: RecurrentConfig, ports: Ports) -> None:
@@ -65,7 +66,7 @@ class Recurrent(nn.Module):
         )
         self.readout = Readout(config.width, self.head.width, config.dropout)
         self.dropout = Dropout(config.dropout)
-        self.state_width = self.head.width
+        self.width = self.head.width
 
     def represent(self, inputs: Inputs) -> States:
         """What is padded stands behind everything and is read last."""
@@ -119,7 +120,7 @@ class RecurrentState:
         """By name, for a checkpoint; ``restored`` puts them back."""
         return {f"{layer}.{part}": held for layer, state in enumerate(self.states) for part, held in enumerate(state)}
 
-    def restored(self, tensors: dict[str, Tensor]) -> RecurrentState:
+    def restored(self, tensors: Mapping[str, Tensor]) -> RecurrentState:
         """A state of this shape that remembers the given tensors."""
         return RecurrentState(
             [tuple(tensors[f"{layer}.{part}"] for part in range(len(state))) for layer, state in enumerate(self.states)]

@@ -106,7 +106,7 @@ class Encoder(nn.Module):
         self.position = config.new_position()
         self.dropout = Dropout(config.dropout)
         places = [
-            config.context(layer, config.encoder_layers, self.position.capacity)
+            config.context(layer, config.encoder_layers, self.position.max_length)
             for layer in range(config.encoder_layers)
         ]
         self.layers = nn.ModuleList(
@@ -132,11 +132,11 @@ class Decoder(nn.Module):
         super().__init__()
         self.position = config.new_position()
         self.dropout = Dropout(config.dropout)
-        count, capacity = config.decoder_layers, self.position.capacity
+        count, max_length = config.decoder_layers, self.position.max_length
         self.layers = nn.ModuleList(
             DecoderLayer(
-                config.self_attention(config.context(layer, count, capacity, causal=True)),
-                config.cross_attention(config.context(layer, count, capacity)),
+                config.self_attention(config.context(layer, count, max_length, causal=True)),
+                config.cross_attention(config.context(layer, count, max_length)),
                 config.network(),
                 config.residual,
             )
@@ -187,20 +187,20 @@ class Transformer(nn.Module):
         self.head = VocabularyHead(outputs, config.width, tied, bias=config.output_bias)
 
     @property
-    def longest(self) -> tuple[int, int]:
+    def max_lengths(self) -> tuple[int, int]:
         """How many positions a source and an answer may have; 0: as many as one likes."""
-        return self.encoder.position.capacity, self.decoder.position.capacity
+        return self.encoder.position.max_length, self.decoder.position.max_length
 
     @property
-    def sight(self) -> str:
-        return "both" if self.encoder.layers else "before"
+    def causal(self) -> bool:
+        return not self.encoder.layers
 
     @property
-    def capacity(self) -> int:
-        return self.encoder.position.capacity
+    def max_length(self) -> int:
+        return self.encoder.position.max_length
 
     @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.config.width
 
     def represent(self, inputs: Inputs) -> States:

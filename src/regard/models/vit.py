@@ -97,7 +97,7 @@ class Vit(nn.Module):
     """Arrays become states of their patches; a class token, where the front has one, comes first."""
 
     anatomy = Anatomy(depth_path="layers.*", reading=("front", "position", "dropout", "layers", "norm"))
-    sight = "both"
+    causal = False
 
     def __init__(self, config: VitConfig, port: Arrays) -> None:
         super().__init__()
@@ -111,11 +111,11 @@ class Vit(nn.Module):
         self.recompute = False  # activation checkpointing, set by the training loop
 
     @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.config.width
 
     @property
-    def capacity(self) -> int:
+    def max_length(self) -> int:
         """How many positions it can read, the class token among them; 0: as many as one likes."""
         return self.position.max_length
 

@@ -179,7 +179,7 @@ def carried_rows(
 def shared_pieces(before: Tokenizer, after: Tokenizer) -> list[tuple[int, int]]:
     """(id before, id after) of pieces that are spelled the same, and of special symbols with the same duty."""
     specials = [
-        (getattr(before.specials, name), getattr(after.specials, name))
+        (before.specials.named()[name], after.specials.named()[name])
         for name in ("pad", "sos", "eos", "unk", "mask")
     ]
     duties = [(of, to) for of, to in specials if of >= 0 and to >= 0]

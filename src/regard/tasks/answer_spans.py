@@ -25,7 +25,7 @@ def places(model: Any, batch: QuestionBatch) -> tuple[Tensor, Tensor, Tensor]:
     """log-probabilities of starts_BS and of lasts_BS, and nowhere_B: the place that says "not here"."""
     logits_BS2 = logits_of(model, batch.text)
     lengths_B = batch.text.real_lengths_B
-    nowhere_B = torch.zeros_like(lengths_B) if model.body.sight == "both" else lengths_B - 1
+    nowhere_B = torch.zeros_like(lengths_B) if not model.body.causal else lengths_B - 1
     allowed_BS = batch.context_BS.scatter(1, nowhere_B[:, None], True)
     open_BS2 = logits_BS2.masked_fill(~allowed_BS[:, :, None], NEVER).log_softmax(dim=1)
     return open_BS2[:, :, 0], open_BS2[:, :, 1], nowhere_B

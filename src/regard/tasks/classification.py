@@ -132,7 +132,7 @@ class Classification:
         check_length(body, self.max_length)
         refuse_few(self.config.labels)
         pool = Pool(self.config.pooling, body)
-        return ClassHead(pool, body.state_width, len(self.config.labels), self.config.dropout)
+        return ClassHead(pool, body.width, len(self.config.labels), self.config.dropout)
 
     # -- examples and batches -------------------------------------------------------------------------------
 

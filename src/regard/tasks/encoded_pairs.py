@@ -11,6 +11,7 @@ import numpy as np
 
 from regard.core.batch import Examples
 from regard.core.errors import DataError
+from regard.core.seams import max_lengths_of
 from regard.data.bpe_dropout import BpeDropout
 from regard.data.corpus import Corpus, Pair
 from regard.data.padding import Ids
@@ -90,7 +91,7 @@ class EncodedPairs:
         why = f"training.batch_tokens = {batch_tokens} has room for {room} pieces"
         self._refuse_longer(room, ("train",), why, remedy)
         self._most = min(self._most, room)
-        limits = [limit for limit in getattr(model, "longest", (0, 0)) if limit]
+        limits = [limit for limit in max_lengths_of(model) if limit]
         if limits:
             room = min(limits) - 1
             remedy = (

@@ -16,6 +16,7 @@ from torch import nn
 
 from regard.core.answers import Answer
 from regard.core.errors import OptionError
+from regard.core.seams import max_length_of
 from regard.core.task import Progress
 from regard.data.batching import in_length_order
 from regard.data.padding import pad
@@ -77,7 +78,7 @@ class Filling:
             raise OptionError(
                 f"there is nothing to guess in text {', '.join(whole[:20])}; write {name} where a word is wanted"
             )
-        most: int = getattr(self.model, "context", 0)
+        most = max_length_of(self.model)
         long = [f"{place} ({len(row)})" for place, row in enumerate(rows, start=1) if most and len(row) > most]
         if long:
             raise OptionError(

@@ -22,7 +22,7 @@ from regard.core.answers import Answer
 from regard.core.batch import Batch, Examples
 from regard.core.errors import DataError, OptionError
 from regard.core.ports import Ports
-from regard.core.seams import Decodable
+from regard.core.seams import CarriesOn, Decodable, max_length_of
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order
 from regard.data.examples import ExampleCorpus
@@ -199,7 +199,7 @@ class LanguageModelling:
     def read_on(self, model: Any, batch: WindowBatch) -> Tensor:
         """Reads a batch from where the one before it ended; a batch that does not follow it begins anew."""
         state = model.start((len(batch.tokens_BT), 0))
-        if not hasattr(state, "detached"):
+        if not isinstance(state, CarriesOn):
             raise OptionError(
                 f"task.carry = true is for models that carry a state from window to window, and "
                 f"{type(model).__name__} carries none; set task.carry = false"
@@ -237,7 +237,7 @@ class LanguageModelling:
 
     def continuation(self, session: Session) -> Continuation:
         """What writes on with this model."""
-        context = getattr(session.model, "context", 0) or self.config.context
+        context = max_length_of(session.model) or self.config.context
         model = cast(Decodable, session.model)
         return Continuation(model, self.tokenizer, session.device, context, session.engine)
 

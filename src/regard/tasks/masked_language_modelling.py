@@ -18,6 +18,7 @@ from regard.core.answers import Answer
 from regard.core.batch import Batch, Examples
 from regard.core.errors import DataError, OptionError, RecipeError, enumerate_problems
 from regard.core.ports import Ports
+from regard.core.seams import GuessesWords, RelatesTexts
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order
 from regard.data.examples import ExampleCorpus
@@ -73,7 +74,7 @@ class MaskedLanguageModelConfig(TaskPart):
 
 def refuse_symbols_missing(tokenizer: Tokenizer) -> None:
     needed = {"pad": "fills up", "sos": "opens a text", "eos": "closes a text", "mask": "hides a word"}
-    lacking = [f"none that {what}" for name, what in needed.items() if getattr(tokenizer.specials, name) < 0]
+    lacking = [f"none that {what}" for name, what in needed.items() if tokenizer.specials.named()[name] < 0]
     if lacking:
         title = (
             "masked language modelling needs symbols that this tokenizer lacks; choose "
@@ -248,10 +249,10 @@ class MaskedLanguageModelling:
 
 
 def refuse_headless(model: nn.Module, batch: MaskedBatch) -> None:
-    if not hasattr(model.head, "transform"):
+    if not isinstance(model.head, GuessesWords):
         name = type(model).__name__
         raise OptionError(f'{name} has no head that guesses what is hidden; choose model.kind = "bert" for this task')
-    if batch.follows_B is not None and not hasattr(model, "relation"):
+    if batch.follows_B is not None and not isinstance(model, RelatesTexts):
         raise OptionError('task.second = "next" needs a model that can say so; set model.relation = "next"')
 
 

@@ -115,7 +115,7 @@ class QuestionAnswering:
     def head(self, body: Any) -> nn.Module:
         """Two numbers for every token: how much it is a start, and how much an end."""
         check_length(body, self.config.longest)
-        return TokenHead(body.state_width, 2, self.config.dropout)
+        return TokenHead(body.width, 2, self.config.dropout)
 
     # -- examples and batches -------------------------------------------------------------------------------
 

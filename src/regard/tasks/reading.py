@@ -19,8 +19,8 @@ def logits_of(model: nn.Module, inputs: Inputs) -> Tensor:
 
 def check_length(body: Any, max_length: int) -> None:
     """A window wider than what the body reads is refused before training."""
-    if body.capacity and max_length > body.capacity:
+    if body.max_length and max_length > body.max_length:
         raise OptionError(
-            f"the body reads {body.capacity} tokens, but task.longest is {max_length}; set "
-            f"task.longest={body.capacity}"
+            f"the body reads {body.max_length} tokens, but task.longest is {max_length}; set "
+            f"task.longest={body.max_length}"
         )

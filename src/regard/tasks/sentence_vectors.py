@@ -63,7 +63,7 @@ class Embedder:
             raise OptionError(
                 f"{type(body).__name__} gives a text no states (see Body in regard.core.seams), so it cannot embed"
             )
-        limits = [limit for limit in (body.capacity, longest) if limit]
+        limits = [limit for limit in (body.max_length, longest) if limit]
         head = VectorHead(Pool(pooling, body), unit=unit)
         return cls(body, head, tokenizer, specials or tokenizer.specials, min(limits, default=0), device)
 
@@ -99,7 +99,7 @@ class Embedder:
 
     @torch.inference_mode()
     def vectors(self, texts: Sequence[Enclosed], progress: Progress | None = None) -> np.ndarray:
-        found_ND = np.zeros((len(texts), self.body.state_width), np.float32)
+        found_ND = np.zeros((len(texts), self.body.width), np.float32)
         for indices, states in self.read(texts, progress):
             found_ND[indices] = self.head(states).float().cpu().numpy()
         return found_ND

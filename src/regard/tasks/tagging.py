@@ -121,7 +121,7 @@ class Tagging:
         """W s + b."""
         check_length(body, self.config.longest)
         refuse_few(self.config.labels)
-        return TokenHead(body.state_width, len(self.config.labels), self.config.dropout)
+        return TokenHead(body.width, len(self.config.labels), self.config.dropout)
 
     # -- examples and batches -------------------------------------------------------------------------------
 

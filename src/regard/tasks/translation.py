@@ -16,7 +16,7 @@ from regard.core.answers import Answer
 from regard.core.batch import Batch, Examples, move
 from regard.core.errors import OptionError
 from regard.core.ports import Ports
-from regard.core.seams import Decodable, Hypothesis
+from regard.core.seams import Decodable, Hypothesis, max_lengths_of
 from regard.core.symbols import Specials
 from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
@@ -146,7 +146,7 @@ class Translation:
 
     def engine(self, model: nn.Module, device: torch.device) -> TorchEngine:
         """What searches for answers with this model, where no other engine is given."""
-        longest = getattr(model, "longest", (0, 0))[1]
+        longest = max_lengths_of(model)[1]
         return TorchEngine(
             cast(Decodable, model),
             lambda sources: tuple(move(one, device) for one in self.source_batch(sources)),
@@ -157,7 +157,7 @@ class Translation:
 
     def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:
         sources = self.vocabularies.source.encode_batch(stripped(inputs))
-        check_source_lengths(sources, getattr(session.model, "longest", (0, 0))[0])
+        check_source_lengths(sources, max_lengths_of(session.model)[0])
         engine = session.engine or self.engine(session.model, session.device)
         found = engine.predict(sources, session.options, progress=session.progress)
         return [[self._answer(hypothesis) for hypothesis in hypotheses] for hypotheses in found]
