@@ -16,6 +16,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from regard.attention.heads import Cache, HeadShape, Memory, SelfAttention
 from regard.attention.masks import CAUSAL, padding
 from regard.attention.softmax import AdditiveScore, ScaledDot, Softmax
+from regard.core.anatomy import Anatomy
 from regard.core.config import Part
 from regard.core.seams import Answer, Hypothesis, Progress, Sums
 from regard.core.symbols import EOS, SOS, Sizes
@@ -29,10 +30,11 @@ from regard.layers.embeddings import TokenEmbedding, VocabularyHead
 from regard.layers.feed_forward import FeedForward
 from regard.layers.positions import Rotary
 from regard.layers.vocabulary_loss import vocabulary_loss
+from regard.models import ModelPart
 from regard.tasks.padding import pad
 
 
-class GruConfig(Part):
+class GruConfig(ModelPart):
     """A bidirectional GRU read by a GRU through additive attention (Bahdanau et al. 2015)."""
 
     kind: str = "tests.laws.families:GruConfig"
@@ -46,7 +48,8 @@ class GruConfig(Part):
 class Gru(nn.Module):
     """Its decoder asks the mechanism once a step; the tap then holds the steps along T."""
 
-    source_attention = "attention"
+    anatomy = Anatomy(source_attention="attention")
+    source_attention = anatomy.source_attention
 
     def __init__(self, config: GruConfig, sizes: Sizes) -> None:
         super().__init__()
@@ -108,7 +111,7 @@ class GruState:
         return GruState(self.memory if same else self.memory.select(kept), self.hidden_RD[rows])
 
 
-class DecoderOnlyConfig(Part):
+class DecoderOnlyConfig(ModelPart):
     """A stack of causal blocks over the text so far."""
 
     kind: str = "tests.laws.families:DecoderOnlyConfig"
@@ -123,6 +126,8 @@ class DecoderOnlyConfig(Part):
 
 class DecoderOnly(nn.Module):
     """Reads nothing but its own words; its source is the number of answers that are wanted."""
+
+    anatomy = Anatomy()
 
     def __init__(self, config: DecoderOnlyConfig, sizes: Sizes) -> None:
         super().__init__()

@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.core.config import Config, Part, parse
+from regard.core.config import Config, parse
 from regard.core.symbols import EOS, Sizes
 from regard.decoding.engine import TorchEngine
+from regard.models import ModelPart
 from regard.models.gpt import Gpt
 from regard.models.llama import Llama
 from regard.models.recurrent import Recurrent
@@ -35,7 +36,7 @@ class Subject:
     table: dict[str, Any] = field(hash=False)
 
     @property
-    def config(self) -> Part:
+    def config(self) -> ModelPart:
         return parse(Recipe, {"model": self.table}).model
 
     @property
@@ -45,7 +46,7 @@ class Subject:
     def build(self, seed: int = 1, noise: float = 0.3) -> nn.Module:
         """With noise on every weight: what starts at zero (biases) would hide a mistake."""
         torch.manual_seed(seed)
-        model = self.config.build(SIZES)  # type: ignore[attr-defined]
+        model = self.config.build(SIZES)
         with torch.no_grad():
             for weight in model.parameters():
                 weight.add_(torch.randn_like(weight) * noise * max(float(weight.std(correction=0)), 0.1))

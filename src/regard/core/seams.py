@@ -45,6 +45,11 @@ class Position(Protocol):
     Law: positions are counted from ``offset``, so a cached step equals the same row of the full pass.
     """
 
+    @property
+    def capacity(self) -> int:
+        """How many positions there are; 0: as many as one likes."""
+        ...
+
     def embed(self, x_BTD: Tensor, offset: int = 0) -> Tensor:
         """Acts on embeddings (absolute positions: added or concatenated)."""
         ...

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from regard.core.config import Choices
+from regard.core.config import Choices, Part
 
 DATA = Choices(
     "data",
+    Part,
     "small-world",
     {
         "small-world": "regard.data.sources:SmallWorld",
@@ -29,6 +30,7 @@ DATA = Choices(
 
 TOKENIZERS = Choices(
     "tokenizer",
+    Part,
     "bpe",
     {
         "bpe": "regard.data.tokenizers:BpeTokenizer",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from regard.core.config import Part
-from regard.decoding.sentences import Search
+
+if TYPE_CHECKING:
+    from regard.decoding.sentences import Search
 
 
 class Strategy(Part):

@@ -132,7 +132,7 @@ def trained_flow(folder: Path) -> GradientFlow:
 def new_cell(kind: str, width: int = 64) -> Any:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        return CELLS.resolve(kind)().build(width, width)  # type: ignore[attr-defined]
+        return CELLS.resolve(kind)().build(width, width)
 
 
 def write_report(report: Report, folder: Path) -> Path:

@@ -121,7 +121,7 @@ def dress(run: Run, family: Family, context: int) -> Dress:
         return Dress(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, files)
     task: Any = run.recipe.task
     positions = model.longest[1]
-    wanted = strategy.max_length or task.longest + 1  # type: ignore[attr-defined]
+    wanted = strategy.max_length or task.longest + 1
     chosen = generation.answer_settings(strategy, specials, min(wanted, positions))
     return Dress(answer_ids(specials), chosen, closed(tokenizer), tokenizer_settings(tokenizer, positions, own=own))
 

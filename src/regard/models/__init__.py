@@ -1,9 +1,28 @@
 """One family a file, readable top to bottom; families never import one another."""
 
-from regard.core.config import Choices
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from regard.core.config import Choices, Part
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from regard.core.symbols import Sizes
+
+
+class ModelPart(Part):
+    """Settings of a family of models."""
+
+    @abstractmethod
+    def build(self, sizes: Sizes) -> nn.Module: ...
+
 
 MODELS = Choices(
     "model",
+    ModelPart,
     "transformer",
     {
         "fixed-context": "regard.models.fixed_context:FixedContextConfig",

@@ -13,27 +13,28 @@ import torch
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
-from regard.attention import READERS
+from regard.attention import READERS, ReaderPart
 from regard.attention.heads import Memory, sentences_kept
 from regard.attention.masks import padding
 from regard.attention.readers import Reader
-from regard.core.config import Part
+from regard.core.anatomy import Anatomy
 from regard.core.symbols import Sizes
-from regard.layers import CELLS, EMBEDDINGS
+from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import Cell, State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
 from regard.layers.readout import Maxout
 from regard.layers.recurrence import Bridge, RecurrentEncoder, reorder_states
+from regard.models import ModelPart
 
 
-class BahdanauConfig(Part):
+class BahdanauConfig(ModelPart):
     """A bidirectional encoder, and one cell that reads it through attention."""
 
     kind: str = "bahdanau"
-    cell: Annotated[SerializeAsAny[Part], CELLS] = Field(default_factory=CELLS.make)
-    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
-    attention: Annotated[SerializeAsAny[Part], READERS] = Field(default_factory=READERS.make)
+    cell: Annotated[SerializeAsAny[CellPart], CELLS] = Field(default_factory=CELLS.make)
+    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    attention: Annotated[SerializeAsAny[ReaderPart], READERS] = Field(default_factory=READERS.make)
     width: int = Field(256, ge=1)
     encoder_layers: int = Field(1, ge=1)
     bidirectional: bool = True
@@ -50,10 +51,11 @@ class Bahdanau(nn.Module):
     The word is read off s_i, c_i and y_{i−1} through maxout; the paper's appendix writes s_{i−1} there.
     """
 
-    source_attention = "attention"  # the tap that shows what is read of the source
-    state_path = "cell"  # the tap along which the past travels
+    anatomy = Anatomy(
+        source_attention="attention", state_path="cell", reading=("source_embedding", "encoder", "dropout")
+    )
+    source_attention, state_path, reading = anatomy.source_attention, anatomy.state_path, anatomy.reading
     capacity = 0
-    reading = ("source_embedding", "encoder", "dropout")
 
     def __init__(self, config: BahdanauConfig, sizes: Sizes) -> None:
         super().__init__()
@@ -61,13 +63,13 @@ class Bahdanau(nn.Module):
         self.source_embedding, self.target_embedding, self.head = build_embeddings(
             config.embedding, sizes, config.tied, config.width
         )
-        new_cell = config.cell.build  # type: ignore[attr-defined]
+        new_cell = config.cell.build
         read = self.source_embedding.width
         self.encoder = RecurrentEncoder(
             new_cell, read, config.width, config.encoder_layers, config.dropout, config.bidirectional
         )
         embedded, memory = self.target_embedding.width, self.encoder.width
-        self.attention: Reader = config.attention.build(config.width, memory)  # type: ignore[attr-defined]
+        self.attention: Reader = config.attention.build(config.width, memory)
         self.cell: Cell = new_cell(embedded + memory, config.width)
         self.bridge = Bridge(memory, config.width, 1, self.cell.parts)
         self.readout = Maxout(config.width + memory + embedded, self.head.width, config.dropout)

@@ -8,33 +8,34 @@ Read it top to bottom: configuration, encoder, decoder, model, decoding state.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import torch
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
-from regard.attention import MECHANISMS
+from regard.attention import MECHANISMS, AttentionContext, MechanismPart
 from regard.attention.heads import CrossAttention, HeadShape, Memory, sentences_kept
 from regard.attention.masks import padding
-from regard.core.config import Part
+from regard.core.anatomy import Anatomy
 from regard.core.symbols import Sizes
-from regard.layers import EMBEDDINGS, POSITIONS
+from regard.layers import EMBEDDINGS, POSITIONS, EmbeddingPart, PositionPart
 from regard.layers.blocks import PreNorm
 from regard.layers.convolution import CausalConvolution, GatedConvolution
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
+from regard.models import ModelPart
 
 ABSOLUTE = POSITIONS.only("sinusoidal", "learned", "reversed-binary", "none")
 
 
-class ConvolutionConfig(Part):
+class ConvolutionConfig(ModelPart):
     """Stacks of gated convolutions; each decoder layer reads the source."""
 
     kind: str = "convolution"
-    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
-    position: Annotated[SerializeAsAny[Part], ABSOLUTE] = Field(default_factory=ABSOLUTE.make)
-    attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
+    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    position: Annotated[SerializeAsAny[PositionPart], ABSOLUTE] = Field(default_factory=ABSOLUTE.make)
+    attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
     width: int = Field(128, ge=1)
     encoder_layers: int = Field(4, ge=1)
     decoder_layers: int = Field(4, ge=1)
@@ -45,9 +46,9 @@ class ConvolutionConfig(Part):
     def build(self, sizes: Sizes) -> Convolution:
         return Convolution(self, sizes)
 
-    def cross_attention(self) -> CrossAttention:
-        mechanism = self.attention.build(self.width, self.width)  # type: ignore[attr-defined]
-        return CrossAttention(HeadShape(self.width, heads=1), mechanism)
+    def cross_attention(self, layer: int, max_length: int) -> CrossAttention:
+        context = AttentionContext(self.width, self.width, 1, max_length, layer, self.decoder_layers)
+        return CrossAttention(HeadShape(self.width, heads=1), self.attention.build(context))
 
 
 class Encoder(nn.Module):
@@ -69,10 +70,10 @@ class Encoder(nn.Module):
 class DecoderLayer(nn.Module):
     """A causal convolution, then attention over the source, each in a residual."""
 
-    def __init__(self, config: ConvolutionConfig) -> None:
+    def __init__(self, config: ConvolutionConfig, layer: int, max_length: int) -> None:
         super().__init__()
         self.convolution = CausalConvolution(config.width, config.kernel)
-        self.cross = config.cross_attention()
+        self.cross = config.cross_attention(layer, max_length)
         self.convolution_residual = PreNorm(config.width, config.dropout)
         self.cross_residual = PreNorm(config.width, config.dropout)
 
@@ -91,11 +92,15 @@ class DecoderLayer(nn.Module):
 class Convolution(nn.Module):
     """Encoder–decoder: all positions of a layer at once, like the Transformer; neighbours only, unlike it."""
 
-    source_attention = "decoder.*.cross"  # the taps that show what is read of the source
-    state_path = "decoder.0"  # the tap along which the past travels
-    depth_path = "decoder.*"  # the taps that show the states on their way to an answer
+    anatomy = Anatomy(
+        source_attention="decoder.*.cross",
+        state_path="decoder.0",
+        depth_path="decoder.*",
+        reading=("source_embedding", "widen_source", "position", "encoder", "dropout"),
+    )
+    source_attention, state_path = anatomy.source_attention, anatomy.state_path
+    depth_path, reading = anatomy.depth_path, anatomy.reading
     sight = "both"
-    reading = ("source_embedding", "widen_source", "position", "encoder", "dropout")
 
     def __init__(self, config: ConvolutionConfig, sizes: Sizes) -> None:
         super().__init__()
@@ -105,9 +110,11 @@ class Convolution(nn.Module):
         )
         self.widen_source = nn.Linear(self.source_embedding.width, config.width)
         self.widen_target = nn.Linear(self.target_embedding.width, config.width)
-        self.position: Any = config.position.build(config.width, 1)  # type: ignore[attr-defined]
+        self.position = config.position.build(config.width, 1)
         self.encoder = Encoder(config)
-        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.decoder = nn.ModuleList(
+            DecoderLayer(config, layer, self.capacity) for layer in range(config.decoder_layers)
+        )
         self.norm = nn.LayerNorm(config.width)
         self.narrow = nn.Linear(config.width, self.head.width)
         self.dropout = Dropout(config.dropout)

@@ -14,22 +14,23 @@ from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
 from regard.attention.heads import sentences_kept
-from regard.core.config import Part
+from regard.core.anatomy import Anatomy
 from regard.core.symbols import Sizes
-from regard.layers import CELLS, EMBEDDINGS
+from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
 from regard.layers.readout import Readout
 from regard.layers.recurrence import Bridge, RecurrentEncoder, RecurrentStack, reorder_states
+from regard.models import ModelPart
 
 
-class FixedContextConfig(Part):
+class FixedContextConfig(ModelPart):
     """A recurrent encoder, one vector c, a recurrent decoder."""
 
     kind: str = "fixed-context"
-    cell: Annotated[SerializeAsAny[Part], CELLS] = Field(default_factory=CELLS.make)
-    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    cell: Annotated[SerializeAsAny[CellPart], CELLS] = Field(default_factory=CELLS.make)
+    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
     width: int = Field(256, ge=1)
     encoder_layers: int = Field(1, ge=1)
     decoder_layers: int = Field(1, ge=1)
@@ -45,9 +46,9 @@ class FixedContextConfig(Part):
 class FixedContext(nn.Module):
     """Everything that the decoder ever learns of the source is c = tanh(V h), h the encoder's last states."""
 
-    state_path = "decoder.cells.0"  # the tap along which the past travels
+    anatomy = Anatomy(state_path="decoder.cells.0", reading=("source_embedding", "encoder", "dropout"))
+    state_path, reading = anatomy.state_path, anatomy.reading
     capacity = 0
-    reading = ("source_embedding", "encoder", "dropout")
 
     def __init__(self, config: FixedContextConfig, sizes: Sizes) -> None:
         super().__init__()
@@ -55,7 +56,7 @@ class FixedContext(nn.Module):
         self.source_embedding, self.target_embedding, self.head = build_embeddings(
             config.embedding, sizes, config.tied, config.width
         )
-        new_cell = config.cell.build  # type: ignore[attr-defined]
+        new_cell = config.cell.build
         read = self.source_embedding.width
         self.encoder = RecurrentEncoder(
             new_cell, read, config.width, config.encoder_layers, config.dropout, config.bidirectional

@@ -11,15 +11,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SerializeAsAny, model_validator
 from torch import Tensor, nn
 
-from regard.attention import MECHANISMS
-from regard.attention.heads import HeadShape, SelfAttention
+from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
+from regard.attention.heads import HeadShape
 from regard.attention.masks import CAUSAL, inside_segments
-from regard.core.config import Part
+from regard.core.anatomy import Anatomy
 from regard.core.symbols import Sizes
-from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS
+from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm, StackState, start_small
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
 from regard.layers.feed_forward import Activation, FourfoldConfig
+from regard.models import ModelPart
 
 
 class GptFeedForwardConfig(FourfoldConfig):
@@ -28,7 +29,7 @@ class GptFeedForwardConfig(FourfoldConfig):
     activation: Activation = "gelu-tanh"
 
 
-class GptConfig(Part):
+class GptConfig(ModelPart):
     """A decoder-only Transformer; the defaults are the smallest GPT-2."""
 
     kind: str = "gpt"
@@ -37,15 +38,16 @@ class GptConfig(Part):
     heads: int = Field(12, ge=1)
     dropout: float = Field(0.1, ge=0, lt=1)
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
-    attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
-    position: Annotated[SerializeAsAny[Part], POSITIONS.with_default("learned")] = Field(
+    attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
+    projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
+    position: Annotated[SerializeAsAny[PositionPart], POSITIONS.with_default("learned")] = Field(
         default_factory=POSITIONS.with_default("learned").make
     )
     feed_forward: Annotated[
-        SerializeAsAny[Part], FEED_FORWARDS.but(plain="regard.models.gpt:GptFeedForwardConfig")
+        SerializeAsAny[FeedForwardPart], FEED_FORWARDS.but(plain="regard.models.gpt:GptFeedForwardConfig")
     ] = Field(default_factory=GptFeedForwardConfig)
-    norm: Annotated[SerializeAsAny[Part], NORMS] = Field(default_factory=NORMS.make)
-    head_norm: Annotated[SerializeAsAny[Part], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
+    norm: Annotated[SerializeAsAny[NormPart], NORMS] = Field(default_factory=NORMS.make)
+    head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     @model_validator(mode="after")
     def _fits(self) -> GptConfig:
@@ -56,13 +58,18 @@ class GptConfig(Part):
     def build(self, sizes: Sizes) -> Gpt:
         return Gpt(self, sizes)
 
-    def block(self) -> EncoderLayer:
+    def block(self, layer: int, max_length: int) -> EncoderLayer:
         key_width = self.width // self.heads
-        mechanism = self.attention.build(key_width, key_width)  # type: ignore[attr-defined]
+        context = AttentionContext(key_width, key_width, self.heads, max_length, layer, self.layers, causal=True)
         return EncoderLayer(
-            SelfAttention(HeadShape(self.width, self.heads), mechanism, new_norm=self.head_norm.build),  # type: ignore[attr-defined]
-            self.feed_forward.build(self.width, 0.0),  # type: ignore[attr-defined]
-            lambda: PreNorm(self.width, self.dropout, self.norm.build),  # type: ignore[attr-defined]
+            self.projection.self_attention(
+                HeadShape(self.width, self.heads),
+                self.attention.build(context),
+                bias=True,
+                new_norm=self.head_norm.build,
+            ),
+            self.feed_forward.build(self.width, 0.0),
+            lambda: PreNorm(self.width, self.dropout, self.norm.build),
         )
 
 
@@ -84,21 +91,17 @@ PRESETS: dict[str, dict[str, Any]] = {
 class Gpt(nn.Module):
     """Tokens so far become states, ``head`` turns states into logits for what follows each of them."""
 
-    state_path = "stack.layers.0"  # the tap along which the past travels
-    depth_path = "stack.layers.*"  # the taps that show the states on their way to an answer
+    anatomy = Anatomy(state_path="stack.layers.0", depth_path="stack.layers.*", reading=("embedding", "stack"))
+    state_path, depth_path, reading = anatomy.state_path, anatomy.depth_path, anatomy.reading
     sight = "before"
-    reading = ("embedding", "stack")
 
     def __init__(self, config: GptConfig, sizes: Sizes) -> None:
         super().__init__()
         self.config = config
         self.embedding = PlainEmbedding(sizes.outputs, config.width)
-        self.stack = CausalStack(
-            (config.block() for _ in range(config.layers)),
-            config.position.build(config.width, config.heads),  # type: ignore[attr-defined]
-            config.norm.build(config.width),  # type: ignore[attr-defined]
-            config.dropout,
-        )
+        position = config.position.build(config.width, config.heads)
+        layers = (config.block(layer, position.capacity) for layer in range(config.layers))
+        self.stack = CausalStack(layers, position, config.norm.build(config.width), config.dropout)
         start_small(self.stack)
         self.head = VocabularyHead(sizes.outputs, config.width, None if config.tied == "none" else self.embedding)
 

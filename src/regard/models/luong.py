@@ -12,30 +12,31 @@ import torch
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
-from regard.attention import READERS
+from regard.attention import READERS, ReaderPart
 from regard.attention.heads import Memory, sentences_kept
 from regard.attention.masks import padding
 from regard.attention.readers import Reader
-from regard.core.config import Part
+from regard.core.anatomy import Anatomy
 from regard.core.symbols import Sizes
-from regard.layers import CELLS, EMBEDDINGS
+from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
 from regard.layers.readout import Readout
 from regard.layers.recurrence import Bridge, RecurrentEncoder, RecurrentStack, reorder_states
+from regard.models import ModelPart
 
 LUONG_CELLS = CELLS.with_default("lstm")
 LUONG_READERS = READERS.with_default("general")
 
 
-class LuongConfig(Part):
+class LuongConfig(ModelPart):
     """Recurrent stacks on both sides, and attention on top of the decoder's."""
 
     kind: str = "luong"
-    cell: Annotated[SerializeAsAny[Part], LUONG_CELLS] = Field(default_factory=LUONG_CELLS.make)
-    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
-    attention: Annotated[SerializeAsAny[Part], LUONG_READERS] = Field(default_factory=LUONG_READERS.make)
+    cell: Annotated[SerializeAsAny[CellPart], LUONG_CELLS] = Field(default_factory=LUONG_CELLS.make)
+    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    attention: Annotated[SerializeAsAny[ReaderPart], LUONG_READERS] = Field(default_factory=LUONG_READERS.make)
     width: int = Field(256, ge=1)
     layers: int = Field(1, ge=1)
     bidirectional: bool = False
@@ -50,10 +51,13 @@ class LuongConfig(Part):
 class Luong(nn.Module):
     """h_t from the stack, c_t = what h_t reads, h̃_t = tanh(W_c [c_t; h_t]) (section 3, eq. 5)."""
 
-    source_attention = "attention"  # the tap that shows what is read of the source
-    state_path = "decoder.cells.0"  # the tap along which the past travels
+    anatomy = Anatomy(
+        source_attention="attention",
+        state_path="decoder.cells.0",
+        reading=("source_embedding", "encoder", "dropout"),
+    )
+    source_attention, state_path, reading = anatomy.source_attention, anatomy.state_path, anatomy.reading
     capacity = 0
-    reading = ("source_embedding", "encoder", "dropout")
 
     def __init__(self, config: LuongConfig, sizes: Sizes) -> None:
         super().__init__()
@@ -61,7 +65,7 @@ class Luong(nn.Module):
         self.source_embedding, self.target_embedding, self.head = build_embeddings(
             config.embedding, sizes, config.tied, config.width
         )
-        new_cell = config.cell.build  # type: ignore[attr-defined]
+        new_cell = config.cell.build
         read = self.source_embedding.width
         self.encoder = RecurrentEncoder(
             new_cell, read, config.width, config.layers, config.dropout, config.bidirectional
@@ -71,7 +75,7 @@ class Luong(nn.Module):
             new_cell, self.target_embedding.width + fed, config.width, config.layers, config.dropout
         )
         self.bridge = Bridge(memory, config.width, config.layers, self.decoder.parts)
-        self.attention: Reader = config.attention.build(config.width, memory)  # type: ignore[attr-defined]
+        self.attention: Reader = config.attention.build(config.width, memory)
         self.readout = Readout(memory + config.width, self.head.width, config.dropout)
         self.dropout = Dropout(config.dropout)
 

@@ -12,25 +12,26 @@ from typing import Annotated, Literal
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
-from regard.core.config import Part
+from regard.core.anatomy import Anatomy
 from regard.core.errors import OptionError
 from regard.core.symbols import Sizes
-from regard.layers import CELLS, EMBEDDINGS
+from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
 from regard.layers.readout import Readout
 from regard.layers.recurrence import RecurrentStack, reorder_states
+from regard.models import ModelPart
 
 
-class RecurrentConfig(Part):
+class RecurrentConfig(ModelPart):
     """Cells over the text so far."""
 
     kind: str = "recurrent"
-    cell: Annotated[SerializeAsAny[Part], CELLS.with_default("lstm")] = Field(
+    cell: Annotated[SerializeAsAny[CellPart], CELLS.with_default("lstm")] = Field(
         default_factory=CELLS.with_default("lstm").make
     )
-    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
     width: int = Field(256, ge=1)
     layers: int = Field(2, ge=1)
     dropout: float = Field(0.2, ge=0, lt=1)
@@ -43,19 +44,22 @@ class RecurrentConfig(Part):
 class Recurrent(nn.Module):
     """h_t = f(h_{t−1}, x_t); what follows x_t is read off h_t alone."""
 
-    state_path = "stack.cells.0"  # the tap along which the past travels
-    depth_path = "stack.cells.*"  # the taps that show the states on their way to an answer
+    anatomy = Anatomy(
+        state_path="stack.cells.0",
+        depth_path="stack.cells.*",
+        reading=("target_embedding", "dropout", "stack", "readout"),
+    )
+    state_path, depth_path, reading = anatomy.state_path, anatomy.depth_path, anatomy.reading
     context = 0  # it reads as many tokens as one likes
     sight = "before"
     capacity = 0
-    reading = ("target_embedding", "dropout", "stack", "readout")
 
     def __init__(self, config: RecurrentConfig, sizes: Sizes) -> None:
         super().__init__()
         self.config = config
         tied: Tied = "all" if config.tied == "output" else "none"
         _, self.target_embedding, self.head = build_embeddings(config.embedding, sizes, tied, config.width)
-        new_cell = config.cell.build  # type: ignore[attr-defined]
+        new_cell = config.cell.build
         self.stack = RecurrentStack(
             new_cell, self.target_embedding.width, config.width, config.layers, config.dropout
         )
@@ -79,7 +83,7 @@ class Recurrent(nn.Module):
     def start(self, source: tuple[int, int]) -> RecurrentState:
         """Nothing read yet: for so many rows; the second number, room for tokens, it does not need."""
         like = self.readout.linear.weight
-        return RecurrentState([cell.start(source[0], like) for cell in self.stack.cells])  # type: ignore[operator]
+        return RecurrentState(self.stack.start(source[0], like))
 
     def step(self, tokens_RT: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         return self.head(self.read(tokens_RT, state)), state

@@ -55,7 +55,7 @@ class Pace:
 
 def with_steps(recipe: Recipe, steps: int, *settings: str) -> Recipe:
     """The recipe with this many steps, and with a warm-up that takes a fifth of them at most."""
-    warmup = getattr(recipe.training.schedule, "warmup", 0)
+    warmup = recipe.training.schedule.warmup
     fitting = [f"training.schedule.warmup={max(1, steps // 5)}"] if warmup > steps // 5 else []
     return Recipe.of(recipe, [f"training.steps={steps}", *fitting, *settings])
 

@@ -13,7 +13,8 @@ from regard.core.config import Config, Part, nearest, override, parse, read_toml
 from regard.core.errors import RecipeError
 from regard.data import DATA, TOKENIZERS
 from regard.decoding import STRATEGIES
-from regard.models import MODELS
+from regard.decoding.options import Strategy
+from regard.models import MODELS, ModelPart
 from regard.runs.starting import StartConfig
 from regard.tasks import TASKS
 from regard.training.loop import TrainingConfig
@@ -31,11 +32,11 @@ class Recipe(Config):
     device: str = "auto"
     data: Annotated[SerializeAsAny[Part], DATA] = Field(default_factory=DATA.make)
     tokenizer: Annotated[SerializeAsAny[Part], TOKENIZERS] = Field(default_factory=TOKENIZERS.make)
-    model: Annotated[SerializeAsAny[Part], MODELS] = Field(default_factory=MODELS.make)
+    model: Annotated[SerializeAsAny[ModelPart], MODELS] = Field(default_factory=MODELS.make)
     task: Annotated[SerializeAsAny[Part], TASKS] = Field(default_factory=TASKS.make)
     start: StartConfig = Field(default_factory=lambda: StartConfig())
     training: TrainingConfig = Field(default_factory=lambda: TrainingConfig())
-    decoding: Annotated[SerializeAsAny[Part], STRATEGIES] = Field(default_factory=STRATEGIES.make)
+    decoding: Annotated[SerializeAsAny[Strategy], STRATEGIES] = Field(default_factory=STRATEGIES.make)
 
     def to_toml(self) -> str:
         return to_toml(self)

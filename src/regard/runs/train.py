@@ -129,7 +129,7 @@ def build_model(recipe: Recipe, sizes: Any) -> nn.Module:
     """A new model whose first weights are a function of the seed alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
-        return recipe.model.build(sizes)  # type: ignore[attr-defined]
+        return recipe.model.build(sizes)
 
 
 def headed(recipe: Recipe, task: Any) -> nn.Module:

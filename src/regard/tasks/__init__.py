@@ -1,9 +1,10 @@
 """What is asked and what counts as good: loss, metrics, prediction, one task a file."""
 
-from regard.core.config import Choices
+from regard.core.config import Choices, Part
 
 TASKS = Choices(
     "task",
+    Part,
     "translation",
     {
         "translation": "regard.tasks.translation:TranslationConfig",

@@ -15,13 +15,14 @@ import torch
 from pydantic import Field, SerializeAsAny
 from torch import nn
 
-from regard.core.config import Config, Part
+from regard.core.config import Config
 from regard.core.errors import TrainingError
+from regard.core.modules import Recomputes
 from regard.core.precision import repeated_products
 from regard.core.seams import Observer, Sums, Task
 from regard.data.batching import epoch_order, in_length_order, parts
 from regard.layers.dropout import Dropout
-from regard.training import OPTIMIZERS, SCHEDULES, checkpoints, ending
+from regard.training import OPTIMIZERS, SCHEDULES, OptimizerPart, SchedulePart, checkpoints, ending
 from regard.training.layer_decay import layer_shares
 from regard.training.machine import Ranks, choose_precision
 from regard.training.stopping import Interrupted, stop_signals
@@ -52,8 +53,8 @@ class TrainingConfig(Config):
     average: int = Field(5, ge=1)  # checkpoints averaged at the end
     patience: int = Field(0, ge=0)  # validations without a better loss before an early stop; 0: never
     tensorboard: bool = False
-    optimizer: Annotated[SerializeAsAny[Part], OPTIMIZERS] = Field(default_factory=OPTIMIZERS.make)
-    schedule: Annotated[SerializeAsAny[Part], SCHEDULES] = Field(default_factory=SCHEDULES.make)
+    optimizer: Annotated[SerializeAsAny[OptimizerPart], OPTIMIZERS] = Field(default_factory=OPTIMIZERS.make)
+    schedule: Annotated[SerializeAsAny[SchedulePart], SCHEDULES] = Field(default_factory=SCHEDULES.make)
 
 
 @dataclass(slots=True)
@@ -102,7 +103,7 @@ class Loop:
             )
         self.progress = Progress()
         self.precision = choose_precision(self.config.precision, self.device)
-        self.optimizer = self.config.optimizer.build(self.model, self.config.learning_rate)  # type: ignore[attr-defined]
+        self.optimizer = self.config.optimizer.build(self.model, self.config.learning_rate)
         if self.config.layer_decay < 1:
             self.optimizer.share_out(layer_shares(self.model, self.config.layer_decay))
         self.names = {parameter: name for name, parameter in self.model.named_parameters()}
@@ -111,8 +112,8 @@ class Loop:
         if self.config.compile:  # graphs for one shape are faster, and where shapes vary compiled again and again
             self.forward = torch.compile(self.model, dynamic=None if self.one_shape else True)
         for module in self.model.modules():
-            if hasattr(module, "recompute"):
-                module.recompute = self.config.recompute  # type: ignore[assignment]
+            if isinstance(module, Recomputes):
+                module.recompute = self.config.recompute
         self.dropouts = [module for module in self.model.modules() if isinstance(module, Dropout)]
 
     # -- the loop itself ------------------------------------------------------------------------------------
@@ -141,7 +142,7 @@ class Loop:
         """What was asked for and cannot be had is said, not passed over."""
         if self.config.patience and not len(self.task.examples("validation", 0)):
             self.tell("said", "training.patience waits for validation losses, and there is no validation split: idle")
-        if self.config.recompute and not any(hasattr(module, "recompute") for module in self.model.modules()):
+        if self.config.recompute and not any(isinstance(module, Recomputes) for module in self.model.modules()):
             self.tell("said", "training.recompute does nothing here: this family of models keeps all it computes")
 
     @property
@@ -188,7 +189,7 @@ class Loop:
         self.refuse_nonsense(loss, norm)
         if config.clip and norm > config.clip:
             torch._foreach_mul_(self.present_gradients(), config.clip / norm)
-        factor = config.schedule.factor(progress.step, config.steps)  # type: ignore[attr-defined]
+        factor = config.schedule.factor(progress.step, config.steps)
         self.optimizer.scale(factor)
         with self.products():
             self.optimizer.step()
