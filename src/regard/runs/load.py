@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -122,18 +122,19 @@ class Run:
         return self.embedder(pooling, unit=unit).embed_all([texts] if isinstance(texts, str) else texts, progress)
 
     def predict(
-        self, texts: Sequence[str], options: Strategy | None = None, progress: Progress | None = None
+        self, inputs: Any, options: Strategy | None = None, progress: Progress | None = None
     ) -> list[str]:
-        """The best answer to each text, in order."""
-        return [answers[0].text for answers in self.answers(texts, options, progress)]
+        """The best answer to each input (a text, the path of a picture), in order."""
+        return [answers[0].text for answers in self.answers(inputs, options, progress)]
 
     def answers(
-        self, texts: Sequence[str], options: Strategy | None = None, progress: Progress | None = None
+        self, inputs: Any, options: Strategy | None = None, progress: Progress | None = None
     ) -> list[list[Answer]]:
-        """All answers that the strategy keeps, best first."""
-        if isinstance(texts, str):
-            texts = [texts]
-        return self.task.predict(self.session(options, progress), texts)
+        """All answers that the strategy keeps, best first. What is a string is read as on the command line: the text
+        itself, or the path of a picture."""
+        parse = self.modalities.input.parse
+        raws = [parse(str(one)) if isinstance(one, str | Path) else one for one in as_list(inputs)]
+        return self.task.predict(self.session(options, progress), raws)
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[float, ...]]:
         """For each given pair the log-probability of every target piece and of the closing symbol."""
@@ -174,6 +175,11 @@ class Run:
             if chosen:
                 return int(chosen[0]), int(chosen[1])
         return None
+
+
+def as_list(inputs: Any) -> list[Any]:
+    """One input is a list of one."""
+    return [inputs] if isinstance(inputs, str | Path) else list(inputs)
 
 
 def load(run: str | Path, device: str = "", *, check: bool = True) -> Run:

@@ -114,6 +114,8 @@ class ImageModality:
     def parse(self, argument: str) -> Picture:
         """A word of the command line is a path; what is no picture is refused before anything else happens."""
         path = Path(argument).expanduser()
+        if not path.exists():
+            raise DataError(f"there is no file {argument!r}; this run reads pictures: give the path of one")
         if path.is_dir():
             raise DataError(f"{path} is a folder, but one picture is expected; name the file")
         with opened(str(path)) as image:

@@ -9,6 +9,7 @@ from typing import cast
 
 import numpy as np
 
+from regard.core.errors import OptionError
 from regard.core.inputs import Axis, Inputs
 from regard.core.ports import Tokens
 from regard.core.symbols import Specials
@@ -25,6 +26,8 @@ from regard.data.tokenizers import Tokenizer
 USUAL_LENGTH = 256
 """Tokens that are read of a text where nobody says how many."""
 UNLIMITED = 1 << 62
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff")
+"""How the names of picture files end."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,10 @@ class TextModality:
         return Tokens(self.tokenizer.size, self.vocabulary)
 
     def parse(self, argument: str) -> str:
+        if argument.lower().endswith(PICTURES) and Path(argument).is_file():
+            raise OptionError(
+                f"{argument} is a picture, and this run reads texts; name a run that was trained on pictures"
+            )
         return argument
 
     def limited(self, max_length: int, keep: str) -> TextModality:
