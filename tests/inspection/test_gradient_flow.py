@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from regard.core.config import parse
 from regard.core.errors import OptionError
-from regard.core.symbols import Sizes
+from regard.core.ports import text_ports
 from regard.core.taps import replace
 from regard.inspection.gradient_flow import (
     Norms,
@@ -28,7 +28,7 @@ from regard.inspection.gradient_flow import (
 from regard.layers.cells import Cell, GruConfig, LstmConfig, RnnConfig
 from regard.runs.recipe import Recipe
 
-SIZES = Sizes(inputs=13, outputs=17)
+SIZES = text_ports(13, 17)
 EMBEDDING = {"kind": "learned", "width": 7}
 FAMILIES: dict[str, dict[str, Any]] = {
     "fixed-context": {"embedding": EMBEDDING, "width": 5, "cell": {"kind": "lstm"}, "decoder_layers": 2},
@@ -142,7 +142,7 @@ def test_a_pattern_means_the_first_module_that_it_names() -> None:
     assert gradient_flow(model, *batch, "*.cells.1").point == "decoder.cells.1"
     with pytest.raises(OptionError, match=r"no module .* is called 'nothing'; there is: .*decoder\.cells\.0"):
         gradient_flow(model, *batch, "nothing")
-    with pytest.raises(OptionError, match="Linear does not say where its past travels; give it a state_path"):
+    with pytest.raises(OptionError, match="Linear does not say where its past travels; give its anatomy a state_path"):
         path_of(nn.Linear(1, 1))
 
 
