@@ -105,6 +105,7 @@ class Loop:
                 "set training.accumulate = 1 and run one process"
             )
         self.progress = Progress()
+        self.collating = 0.0  # seconds spent on the next step's batches, which are part of what it takes
         self.precision = choose_precision(self.config.precision, self.device)
         self.optimizer = self.config.optimizer.build(self.model, self.config.learning_rate)  # type: ignore[attr-defined]
         if self.config.layer_decay < 1:
@@ -154,7 +155,10 @@ class Loop:
     def batches(self) -> Iterator[list[Batch]]:
         """Global batches from where training stands, epoch after epoch, each as the parts that this rank computes."""
         for items in self.items():
-            yield self.parts(items)
+            began = time.perf_counter()
+            collated = self.parts(items)
+            self.collating += time.perf_counter() - began
+            yield collated
 
     def items(self) -> Iterator[list[Any]]:
         """The same as examples, whoever computes them."""
@@ -200,7 +204,8 @@ class Loop:
         self.optimizer.scale(factor)
         with self.products():
             self.optimizer.step()
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - began + self.collating
+        self.collating = 0.0
         progress.seconds += seconds
         progress.tokens += tokens
         figures = {
