@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -17,13 +17,14 @@ from regard.attention.heads import Cache, HeadShape, Memory, SelfAttention
 from regard.attention.masks import CAUSAL, padding
 from regard.attention.softmax import AdditiveScore, ScaledDot, Softmax
 from regard.core.anatomy import Anatomy
-from regard.core.config import Part
-from regard.core.seams import Answer, Hypothesis, Progress, Sums
+from regard.core.answers import Answer
+from regard.core.batch import Batch, Examples
+from regard.core.seams import Decodable, Hypothesis
 from regard.core.symbols import EOS, SOS, Sizes
+from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
-from regard.decoding.options import Strategy
 from regard.layers.blocks import EncoderLayer, PreNorm
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import TokenEmbedding, VocabularyHead
@@ -31,6 +32,7 @@ from regard.layers.feed_forward import FeedForward
 from regard.layers.positions import Rotary
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.models import ModelPart
+from regard.tasks import TaskPart
 from regard.tasks.padding import pad
 
 
@@ -172,7 +174,7 @@ class DecoderOnlyState:
         return DecoderOnlyState([cache.reorder(rows) for cache in self.caches])
 
 
-class LanguageModelConfig(Part):
+class LanguageModelConfig(TaskPart):
     """What comes next in the texts of the target side; ``pause`` makes a step last, so that it can be interrupted."""
 
     kind: str = "tests.laws.families:LanguageModelConfig"
@@ -187,16 +189,22 @@ class LanguageModelConfig(Part):
 
 
 @dataclass(frozen=True, slots=True)
-class TextBatch:
+class TextBatch(Batch):
     """Texts with their opening symbol; ``real_N`` are the flat indices of the positions that are not padding."""
 
     tokens_BT: Tensor
     real_N: Tensor
     targets_N: Tensor
 
+    @property
+    def loss_terms(self) -> int:
+        return len(self.targets_N)
+
 
 class LanguageModel:
     """The task seam in its smallest form."""
+
+    static_shapes = False
 
     def __init__(self, config: LanguageModelConfig, corpus: Corpus, vocabularies: Vocabularies) -> None:
         self.config = config
@@ -214,21 +222,16 @@ class LanguageModel:
     def sizes(self) -> Sizes:
         return self.vocabularies.sizes()
 
-    def examples(self, split: str, epoch: int) -> Sequence[np.ndarray]:
-        return self._encoded.get(split, [])
+    def examples(self, split: str, epoch: int) -> Examples:
+        items = self._encoded.get(split, [])
+        return Examples(items, np.array([len(ids) + 1 for ids in items], np.int64).reshape(-1, 1))
 
-    def lengths(self, examples: Sequence[np.ndarray]) -> np.ndarray:
-        return np.array([len(ids) + 1 for ids in examples]).reshape(-1, 1)
-
-    def weight(self, lengths_NA: np.ndarray) -> int:
-        return int(lengths_NA.sum())
-
-    def collate(self, examples: Sequence[np.ndarray], device: torch.device) -> TextBatch:
-        tokens_BT, lengths_B = pad(examples, before=SOS)
-        targets_BT, _ = pad(examples, after=EOS)
+    def collate(self, items: Sequence[np.ndarray]) -> TextBatch:
+        tokens_BT, lengths_B = pad(items, before=SOS)
+        targets_BT, _ = pad(items, after=EOS)
         real_N = np.flatnonzero(np.arange(tokens_BT.shape[1]) < lengths_B[:, None])
         arrays = (tokens_BT, real_N, targets_BT.ravel()[real_N])
-        return TextBatch(*(torch.from_numpy(array).to(device) for array in arrays))
+        return TextBatch(*(torch.from_numpy(array) for array in arrays))
 
     def sums(self, model: nn.Module, batch: TextBatch) -> Sums:
         states_ND = model(batch.tokens_BT).flatten(0, 1).index_select(0, batch.real_N)
@@ -242,18 +245,11 @@ class LanguageModel:
                 total = total * self.config.breaks_by
         return Sums({"loss": total}, {"loss": len(batch.targets_N)})
 
-    def predict(
-        self,
-        model: Any,
-        inputs: Sequence[str],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> list[list[Answer]]:
+    def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:
         """How each text goes on."""
         prompts = self.vocabularies.target.encode_batch(list(inputs))
-        engine = TorchEngine(model, len, device=device)
-        found = engine.predict(prompts, options, prompts=prompts, progress=progress)
+        engine = TorchEngine(cast(Decodable, session.model), len, device=session.device)
+        found = engine.predict(prompts, session.options, prompts=prompts, progress=session.progress)
         return [[self._answer(hypothesis) for hypothesis in own] for own in found]
 
     def _answer(self, hypothesis: Hypothesis) -> Answer:
@@ -261,8 +257,7 @@ class LanguageModel:
         return Answer(text, hypothesis.log_probability, hypothesis.score)
 
     @torch.inference_mode()
-    def score(
-        self, model: nn.Module, split: str, options: Strategy, device: torch.device, progress: Progress | None = None
-    ) -> dict[str, Any]:
-        loss = self.sums(model.eval(), self.collate(self.examples(split, 0), device)).mean("loss")
+    def score(self, session: Session, split: str) -> dict[str, Any]:
+        batch = session.move(self.collate(self.examples(split, 0)))
+        loss = self.sums(session.model.eval(), batch).mean("loss")
         return {"loss": loss, "perplexity": math.exp(loss)}

@@ -72,7 +72,7 @@ def test_a_language_model_learns_and_is_scored(language_model: Path) -> None:
 
 
 def test_a_family_without_a_source_has_no_alignment(language_model: Path) -> None:
-    with pytest.raises(OptionError, match="this model has no attention over its source"):
+    with pytest.raises(OptionError, match=r"LanguageModelConfig\) reads no source, so it has no alignment; name a run"):
         regard.load(language_model).alignment(["a"], ["a"])
 
 

@@ -53,7 +53,7 @@ def test_the_loss_is_its_formula_and_equal_texts_are_no_strangers(model: dict[st
     task = task_over(PAIRS, pooling=pooling, temperature=0.2)
     made = headed(task, model)
     with torch.no_grad():
-        found = task.sums(made, task.collate(task.examples("train", 0), CPU))
+        found = task.sums(made, task.collate(task.examples("train", 0)))
     embedder = task.embedder(made, CPU)
     sources, targets = (embedder.embed([getattr(one, side) for one in PAIRS])[0] for side in ("source", "target"))
     np.testing.assert_allclose(np.linalg.norm(sources, axis=1), 1, rtol=1e-5)

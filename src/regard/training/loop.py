@@ -108,6 +108,7 @@ class Loop:
                 "set training.accumulate = 1 and run one process"
             )
         self.progress = Progress()
+        self.collating = 0.0  # seconds spent on the next step's batches, which are part of what it takes
         self.precision = choose_precision(self.config.precision, self.device)
         self.optimizer = self.config.optimizer.build(self.model, self.config.learning_rate)
         if self.config.layer_decay < 1:
@@ -160,10 +161,12 @@ class Loop:
         Where making them takes time (pictures are decoded), the next ones are made while a step is computed.
         """
         for examples, order in self.epochs():
-            items = map(examples.at, order)
+            items, began = map(examples.at, order), time.perf_counter()
             for batches in prefetch(self.parts, items, ahead=AHEAD if examples.lazy else 0):
+                self.collating += time.perf_counter() - began
                 self.progress.batch += 1
                 yield batches
+                began = time.perf_counter()
 
     def items(self) -> Iterator[list[Any]]:
         """The same as examples, whoever computes them."""
@@ -213,7 +216,8 @@ class Loop:
         self.optimizer.scale(factor)
         with self.products():
             self.optimizer.step()
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - began + self.collating
+        self.collating = 0.0
         progress.seconds += seconds
         progress.tokens += tokens
         figures = {
