@@ -179,7 +179,7 @@ def untrained(folder: Path) -> Any:
     })  # fmt: skip
     vocabularies = Vocabularies(tokenizer, tokenizer)
     torch.manual_seed(1)
-    model = build_model(recipe, build_task(recipe, Corpus({}, Ledger()), vocabularies).sizes())
+    model = build_model(recipe, build_task(recipe, Corpus({}, Ledger()), vocabularies).ports())
     folder.mkdir(parents=True)
     vocabularies.save(folder)
     write_text(folder / "recipe.toml", recipe.to_toml())

@@ -17,7 +17,7 @@ from regard.cli.main import main
 from regard.interop import onnx_export
 from regard.interop.checking import Check, check
 from regard.models import bert
-from regard.runs.load import load_as_it_stands
+from regard.runs.load import load
 
 TRAINING = {"steps": 3, "batch_tokens": 256, "learning_rate": 1e-3, "validate_every": 3}
 TOY = {"kind": "toy", "train": 60, "validation": 10, "test": 5}
@@ -60,7 +60,7 @@ def _no_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def found(run: Path) -> dict[str, Check]:
-    return {one.name: one for one in check(load_as_it_stands(run))}
+    return {one.name: one for one in check(load(run))}
 
 
 @pytest.mark.parametrize("name", TREES)

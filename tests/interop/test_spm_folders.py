@@ -30,7 +30,7 @@ STARTS = st.sampled_from(["", ">>fra<<", ">>deu<< "])
 
 def model_of(pieces: list[str]) -> Any:
     ends = {"decoder_start_token_id": len(pieces) - 1, "pad_token_id": len(pieces) - 1}
-    config = MarianConfig(**{**translators.SIZES, "vocab_size": len(pieces), **ends, "activation_function": "swish"})
+    config = MarianConfig(**{**translators.PORTS, "vocab_size": len(pieces), **ends, "activation_function": "swish"})
     return translators.shaken(MarianMTModel, config)
 
 

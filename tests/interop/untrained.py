@@ -58,7 +58,7 @@ def kept(folder: Path, recipe: Recipe, vocabularies: Vocabularies, change: Calla
     folder.mkdir(parents=True, exist_ok=True)
     vocabularies.save(folder)
     write_text(folder / "recipe.toml", recipe.to_toml())
-    model = build_model(recipe, vocabularies.sizes())
+    model = build_model(recipe, vocabularies.ports())
     change(model)
     checkpoints.save_tensors(RunFolder(folder).weights, checkpoints.weights_of(model))
     return load(folder, device="cpu")

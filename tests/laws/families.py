@@ -20,9 +20,10 @@ from regard.core.anatomy import Anatomy
 from regard.core.answers import Answer
 from regard.core.batch import Batch, Examples
 from regard.core.seams import Decodable, Hypothesis
-from regard.core.symbols import EOS, SOS, Sizes
+from regard.core.symbols import EOS, SOS
 from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus
+from regard.data.padding import pad
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
 from regard.layers.blocks import EncoderLayer, PreNorm
@@ -33,7 +34,6 @@ from regard.layers.positions import Rotary
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.models import ModelPart
 from regard.tasks import TaskPart
-from regard.tasks.padding import pad
 
 
 class GruConfig(ModelPart):
@@ -43,8 +43,8 @@ class GruConfig(ModelPart):
     width: int = 16
     dropout: float = 0.0
 
-    def build(self, sizes: Sizes) -> Gru:
-        return Gru(self, sizes)
+    def build(self, ports: Ports) -> Gru:
+        return Gru(self, ports)
 
 
 class Gru(nn.Module):
@@ -53,7 +53,7 @@ class Gru(nn.Module):
     anatomy = Anatomy(source_attention="attention")
     source_attention = anatomy.source_attention
 
-    def __init__(self, config: GruConfig, sizes: Sizes) -> None:
+    def __init__(self, config: GruConfig, ports: Ports) -> None:
         super().__init__()
         width = config.width
         self.source_embedding = TokenEmbedding(sizes.inputs, width)
@@ -122,8 +122,8 @@ class DecoderOnlyConfig(ModelPart):
     heads: int = 2
     dropout: float = 0.0
 
-    def build(self, sizes: Sizes) -> DecoderOnly:
-        return DecoderOnly(self, sizes)
+    def build(self, ports: Ports) -> DecoderOnly:
+        return DecoderOnly(self, ports)
 
 
 class DecoderOnly(nn.Module):
@@ -131,7 +131,7 @@ class DecoderOnly(nn.Module):
 
     anatomy = Anatomy()
 
-    def __init__(self, config: DecoderOnlyConfig, sizes: Sizes) -> None:
+    def __init__(self, config: DecoderOnlyConfig, ports: Ports) -> None:
         super().__init__()
         width = config.width
         self.embedding = TokenEmbedding(sizes.outputs, width)
@@ -219,8 +219,8 @@ class LanguageModel:
             for split, pairs in corpus.splits.items()
         }
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
     def examples(self, split: str, epoch: int) -> Examples:
         items = self._encoded.get(split, [])

@@ -11,20 +11,22 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.config import Config, parse
-from regard.core.symbols import EOS, Sizes
+from regard.core.ports import text_ports
+from regard.core.symbols import EOS
+from regard.data.padding import pad
 from regard.decoding.engine import TorchEngine
 from regard.models import ModelPart
 from regard.models.gpt import Gpt
 from regard.models.llama import Llama
 from regard.models.recurrent import Recurrent
 from regard.runs.recipe import Recipe
-from regard.tasks.padding import pad
 from tests.laws.families import DecoderOnly
 
 WRITERS = ("gpt", "llama", "recurrent")
 """Families that read nothing but their own words."""
 
-SIZES = Sizes(inputs=13, outputs=13, shared=True)
+SYMBOLS = 13
+PORTS = text_ports(13, 13, shared=True)
 Sources = Sequence[Sequence[int]]
 
 
@@ -46,7 +48,7 @@ class Subject:
     def build(self, seed: int = 1, noise: float = 0.3) -> nn.Module:
         """With noise on every weight: what starts at zero (biases) would hide a mistake."""
         torch.manual_seed(seed)
-        model = self.config.build(SIZES)
+        model = self.config.build(PORTS)
         with torch.no_grad():
             for weight in model.parameters():
                 weight.add_(torch.randn_like(weight) * noise * max(float(weight.std(correction=0)), 0.1))

@@ -9,21 +9,23 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from regard.core.inputs import Inputs
+from regard.core.seams import Body
 from regard.layers.headed import Headed, TokenHead, without_writing
 from tests.laws.families import DecoderOnly
-from tests.laws.subjects import ENCODERS, SIZES, SUBJECTS, Subject
+from tests.laws.subjects import ENCODERS, SUBJECTS, SYMBOLS, Subject
 
 TOKENS_BS = torch.tensor([[5, 9, 4, 8, 2, 0, 0], [7, 12, 8, 10, 6, 11, 2], [11, 3, 2, 0, 0, 0, 0]])
 LENGTHS_B = torch.tensor([5, 7, 3])
 BEYOND_BS = torch.arange(7) >= LENGTHS_B[:, None]
-BODIES = [subject for subject in (*SUBJECTS, *ENCODERS) if hasattr(subject.build(), "represent")]
+BODIES = [subject for subject in (*SUBJECTS, *ENCODERS) if isinstance(subject.build(), Body)]
 
 every_body = pytest.mark.parametrize("subject", BODIES, ids=lambda subject: subject.name)
 
 
 def states(model: Any, tokens_BS: Tensor = TOKENS_BS, lengths_B: Tensor = LENGTHS_B) -> Tensor:
     with torch.no_grad():
-        return model.represent(tokens_BS, lengths_B)
+        return model.represent(Inputs(tokens_BS, lengths_B)).x_BND
 
 
 def test_every_shipped_family_is_a_body() -> None:
@@ -41,7 +43,7 @@ def test_it_says_how_wide_its_states_are(subject: Subject) -> None:
 @every_body
 def test_padding_has_no_influence(subject: Subject) -> None:
     model = subject.build()
-    other_BS = torch.where(BEYOND_BS, torch.randint_like(TOKENS_BS, 3, SIZES.inputs), TOKENS_BS)
+    other_BS = torch.where(BEYOND_BS, torch.randint_like(TOKENS_BS, 3, SYMBOLS), TOKENS_BS)
     torch.testing.assert_close(states(model, other_BS)[~BEYOND_BS], states(model)[~BEYOND_BS])
 
 
@@ -76,7 +78,7 @@ def test_what_it_reads_with_is_all_that_reading_needs(subject: Subject) -> None:
     body = without_writing(copy.deepcopy(whole))
     assert torch.equal(states(body), states(whole))
     model = Headed(body, TokenHead(whole.width, 3, 0.0)).train()
-    model(TOKENS_BS, LENGTHS_B, None).square().sum().backward()
+    model(Inputs(TOKENS_BS, LENGTHS_B)).square().sum().backward()
     idle = [name for name, weight in model.named_parameters() if weight.grad is None]
     assert [name for name in idle if "pooler" not in name and "recompute" not in name] == []
     assert not hasattr(body, "head")

@@ -22,9 +22,9 @@ from regard.models import MODELS
 from regard.training import checkpoints
 from tests.laws.subjects import (
     ATTENTIVE,
-    SIZES,
     SOURCE_READERS,
     SUBJECTS,
+    SYMBOLS,
     Subject,
     collate,
     engine,
@@ -36,7 +36,7 @@ from tests.laws.subjects import (
 SHORT, LONG, OTHER = (5, 9, 4), (7, 4, 12, 8, 10, 6, 11), (6, 11)
 SOURCES = [SHORT, LONG, OTHER]
 TARGET_BT = torch.tensor([[SOS, 7, 8, 4, 10, 5], [SOS, 12, 6, 6, 9, 11], [SOS, 4, 4, 11, 8, 7]])
-WORDS = SIZES.outputs
+WORDS = SYMBOLS
 STRATEGIES = [Greedy(max_length=7), Beam(size=3, n_best=2, max_length=7)]
 
 every_subject = pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
@@ -72,7 +72,7 @@ def test_a_masked_position_has_no_influence(subject: Subject) -> None:
     before = parallel(model, (source_BS, lengths_B), TARGET_BT)
     beyond_BS = torch.arange(source_BS.shape[1]) >= lengths_B[:, None]
     assert beyond_BS.any()
-    other_BS = torch.where(beyond_BS, torch.randint_like(source_BS, 3, SIZES.inputs), source_BS)
+    other_BS = torch.where(beyond_BS, torch.randint_like(source_BS, 3, SYMBOLS), source_BS)
     assert torch.equal(parallel(model, (other_BS, lengths_B), TARGET_BT), before)
 
 

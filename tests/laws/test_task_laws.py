@@ -28,7 +28,7 @@ from regard.layers.headed import Headed
 from regard.runs.recipe import Recipe
 from regard.runs.train import build_task, headed, load_corpus, settled
 from regard.tasks import TASKS
-from regard.tasks.enclosing import logits_of
+from regard.tasks.reading import logits_of
 from regard.tasks.translation import Translation
 from regard.training.learner import Learner
 

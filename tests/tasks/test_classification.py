@@ -15,11 +15,11 @@ from hypothesis import strategies as some
 from regard.cli.main import main
 from regard.core.errors import DataError, OptionError
 from regard.core.symbols import Specials
+from regard.data.modalities.text.enclosing import Window
 from regard.layers.headed import Pool, mean_state
 from regard.runs.evaluate import evaluate
 from regard.runs.load import Run, load
 from regard.runs.train import train
-from regard.tasks.enclosing import Window
 
 IDS = some.lists(some.integers(10, 99), max_size=12)
 

@@ -13,6 +13,7 @@ import torch
 from regard.core.errors import DataError, OptionError, TrainingError
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
+from regard.data.modalities.both import Modalities
 from regard.data.tokenizers import WordTokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import Headed
@@ -38,11 +39,11 @@ PAIRS = [
 def task_over(pairs: list[Pair], **settings: Any) -> Embedding:
     corpus = Corpus({"train": tuple(pairs)}, Ledger())
     made = WordTokenizer(minimum_frequency=1).train([text for one in pairs for text in (one.source, one.target)])
-    return EmbeddingConfig(**{"longest": 20, **settings}).build(corpus, Vocabularies(made, made), 1)
+    return EmbeddingConfig(**{"longest": 20, **settings}).build(corpus, Modalities.of_text(Vocabularies(made, made)), 1)
 
 
 def headed(task: Embedding, model: dict[str, Any]) -> Headed:
-    body = build_model(Recipe.of({"model": model, "seed": 3}), task.sizes())
+    body = build_model(Recipe.of({"model": model, "seed": 3}), task.ports())
     return Headed(body, task.head(body)).eval()
 
 
@@ -106,7 +107,7 @@ def test_ranks_by_hand() -> None:
 def test_what_cannot_be_learned_from_is_refused(tmp_path: Path) -> None:
     two = [WordTokenizer(minimum_frequency=1).train([text]) for text in ("a b", "c d")]
     with pytest.raises(OptionError, match=r"needs one tokenizer: set tokenizer\.joint=true"):
-        EmbeddingConfig().build(Corpus({"train": tuple(PAIRS)}, Ledger()), Vocabularies(*two), 1)
+        EmbeddingConfig().build(Corpus({"train": tuple(PAIRS)}, Ledger()), Modalities.of_text(Vocabularies(*two)), 1)
     with pytest.raises(OptionError, match=r"the body reads 30 tokens, but task\.longest is 40"):
         headed(task_over(PAIRS, longest=40), BERT)
     with pytest.raises(TrainingError, match="this task's loss does not add over examples"):

@@ -13,7 +13,7 @@ import regard
 from regard.cli.main import main
 from regard.core.config import parse
 from regard.core.errors import OptionError
-from regard.core.symbols import Sizes
+from regard.core.ports import text_ports
 from regard.data.word_pieces import MASK, WordPieceTokenizer
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
@@ -27,7 +27,7 @@ def filling(longest: int = 16) -> Filling:
     torch.manual_seed(4)
     table = {"kind": "bert", "layers": 2, "width": 12, "heads": 3, "position": {"longest": longest}}
     config: Any = parse(Recipe, {"model": table}).model
-    model = config.build(Sizes(PIECES.size, PIECES.size, shared=True)).eval()
+    model = config.build(text_ports(PIECES.size, PIECES.size, shared=True)).eval()
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(torch.randn_like(weight) * 0.3)

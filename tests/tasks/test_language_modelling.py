@@ -15,6 +15,7 @@ from regard.core.errors import DataError, OptionError
 from regard.core.symbols import EOS
 from regard.core.task import Session
 from regard.data.ledger import Ledger
+from regard.data.modalities.both import Modalities
 from regard.data.texts import HeldText, TextCorpus
 from regard.data.tokenizers import CharacterTokenizer
 from regard.data.vocabularies import Vocabularies
@@ -31,14 +32,14 @@ def task(text: str = TEXT, validation: str = TEXT[:95], **changes: Any) -> Langu
     if validation:
         splits["validation"] = (HeldText("validation", validation),)
     config = LanguageModelConfig(**{"context": 7, "sample": 0, **changes})
-    return config.build(TextCorpus(splits, Ledger()), Vocabularies(tokenizer, tokenizer), seed=5)
+    return config.build(TextCorpus(splits, Ledger()), Modalities.of_text(Vocabularies(tokenizer, tokenizer)), seed=5)
 
 
 def model_for(one: LanguageModelling, kind: str = "gpt") -> Any:
     torch.manual_seed(2)
     shape = {"width": 12, "heads": 3} if kind == "gpt" else {"width": 9, "embedding": {"width": 6}}
     table = {"kind": kind, "layers": 2, "dropout": 0.0, **shape}
-    return parse(Recipe, {"model": table}).model.build(one.sizes()).eval()  # type: ignore[attr-defined]
+    return parse(Recipe, {"model": table}).model.build(one.ports()).eval()  # type: ignore[attr-defined]
 
 
 def test_windows_meet_and_leave_nothing_out() -> None:

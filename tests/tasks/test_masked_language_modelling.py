@@ -17,6 +17,7 @@ from regard.core.errors import OptionError, RecipeError
 from regard.core.symbols import EOS, SOS
 from regard.core.task import Session
 from regard.data.ledger import Ledger
+from regard.data.modalities.both import Modalities
 from regard.data.texts import HeldText, TextCorpus
 from regard.data.tokenizers import CharacterTokenizer
 from regard.data.vocabularies import Vocabularies
@@ -38,13 +39,13 @@ ORDINARY_W = np.arange(105) >= 5
 def task(text: str = TEXT, validation: str = TEXT[:700], seed: int = 5, **changes: Any) -> MaskedLanguageModelling:
     splits = {"train": (HeldText("train", text),), "validation": (HeldText("validation", validation),)}
     config = parse(MaskedLanguageModelConfig, {"context": 21, **changes})
-    return config.build(TextCorpus(splits, Ledger(), lines=True), Vocabularies(PIECES, PIECES), seed)
+    return config.build(TextCorpus(splits, Ledger(), lines=True), Modalities.of_text(Vocabularies(PIECES, PIECES)), seed)
 
 
 def model_for(one: MaskedLanguageModelling, **changes: Any) -> Any:
     torch.manual_seed(2)
     table = {"kind": "bert", "layers": 2, "width": 12, "heads": 3, "dropout": 0.0, **changes}
-    return parse(Recipe, {"model": table}).model.build(one.sizes()).eval()  # type: ignore[attr-defined]
+    return parse(Recipe, {"model": table}).model.build(one.ports()).eval()  # type: ignore[attr-defined]
 
 
 # -- where a text is cut ----------------------------------------------------------------------------------------
@@ -235,15 +236,15 @@ def test_pseudo_perplexity_hides_one_token_at_a_time() -> None:
 def test_what_does_not_go_together_is_refused() -> None:
     characters = CharacterTokenizer().train([TEXT])
     with pytest.raises(RecipeError, match=r'tokenizer\.kind = "wordpiece", or .*: none that hides a word'):
-        MaskedLanguageModelConfig().build(TextCorpus({}, Ledger()), Vocabularies(characters, characters), 1)
+        MaskedLanguageModelConfig().build(TextCorpus({}, Ledger()), Modalities.of_text(Vocabularies(characters, characters)), 1)
     with pytest.raises(RecipeError, match="are more than all; lower one of them"):
         parse(MaskedLanguageModelConfig, {"masked": 0.9, "random": 0.2})
     one = task()
     writer = parse(Recipe, {"model": {"kind": "gpt", "layers": 1, "width": 12, "heads": 3}}).model
     with pytest.raises(OptionError, match=r'Gpt has no head .*choose model\.kind = "bert"'):
-        one.sums(writer.build(one.sizes()), one.collate([one.examples("train", 0)[0]]))  # type: ignore[attr-defined]
+        one.sums(writer.build(one.ports()), one.collate([one.examples("train", 0)[0]]))  # type: ignore[attr-defined]
     with pytest.raises(OptionError, match="running text is tokenised once"):
-        MaskedLanguageModelConfig().build(TextCorpus({}, Ledger()), Vocabularies(PIECES, PIECES), 1, 0.1)
+        MaskedLanguageModelConfig().build(TextCorpus({}, Ledger()), Modalities.of_text(Vocabularies(PIECES, PIECES)), 1, 0.1)
 
 
 # -- a run ------------------------------------------------------------------------------------------------------
@@ -339,7 +340,7 @@ def test_the_sums_of_pairs_add_over_examples() -> None:
     table = {"kind": "bert", "layers": 1, "width": 12, "heads": 3, "relation": "next", "dropout": 0.0}
     config: Any = parse(Recipe, {"model": table}).model
     torch.manual_seed(2)
-    model = config.build(one.sizes()).eval()
+    model = config.build(one.ports()).eval()
     pairs = one.examples("train", 0)
     chosen = [pairs[place] for place in range(4)]
     whole = one.sums(model, one.collate(chosen))

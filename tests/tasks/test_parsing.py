@@ -14,6 +14,7 @@ from regard.core.answers import Answer
 from regard.core.errors import DataError, RecipeError
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
+from regard.data.modalities.both import Modalities
 from regard.data.tokenizers import TokenizerPart, WordTokenizer
 from regard.data.treebanks import pair_of
 from regard.data.trees import parse
@@ -162,7 +163,7 @@ def corpus_of(pairs: list[Pair]) -> Corpus:
 
 def task_over(pairs: list[Pair], tokenizer: TokenizerPart) -> Parsing:
     corpus = corpus_of(pairs)
-    return ParsingConfig(longest=9).build(corpus, Vocabularies.train(tokenizer, corpus), seed=1)
+    return ParsingConfig(longest=9).build(corpus, Modalities.of_text(Vocabularies.train(tokenizer, corpus)), seed=1)
 
 
 def test_it_is_translation_as_far_as_training_goes() -> None:

@@ -13,6 +13,7 @@ from regard.core.errors import DataError, OptionError
 from regard.core.task import Session
 from regard.data.examples import ExampleCorpus
 from regard.data.ledger import Ledger
+from regard.data.modalities.both import Modalities
 from regard.data.questions import Asked, Reference, WorldQuestions
 from regard.data.tokenizers import BpeTokenizer, Tokenizer, WordTokenizer
 from regard.data.vocabularies import Vocabularies
@@ -47,11 +48,11 @@ def task_over(examples: list[Asked], tokenizer: Tokenizer | None = None, **setti
     corpus = ExampleCorpus({"train": tuple(examples)}, Ledger())
     made = tokenizer or WordTokenizer(minimum_frequency=1).train([text for one in examples for text in one.texts()])
     config = QuestionAnsweringConfig(**settings).settled(corpus)
-    return config.build(corpus, Vocabularies(made, made), 1)
+    return config.build(corpus, Modalities.of_text(Vocabularies(made, made)), 1)
 
 
 def headed(task: QuestionAnswering, model: dict[str, Any]) -> Headed:
-    body = build_model(Recipe.of({"model": model, "seed": 3}), task.sizes())
+    body = build_model(Recipe.of({"model": model, "seed": 3}), task.ports())
     torch.manual_seed(5)
     made = Headed(body, task.head(body)).eval()
     with torch.no_grad():

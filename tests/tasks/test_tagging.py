@@ -16,6 +16,7 @@ from regard.core.errors import DataError, OptionError
 from regard.core.task import Session
 from regard.data.examples import ExampleCorpus
 from regard.data.ledger import Ledger
+from regard.data.modalities.both import Modalities
 from regard.data.tagged import Tagged
 from regard.data.vocabularies import Vocabularies
 from regard.data.word_pieces import WordPieceTokenizer
@@ -204,12 +205,12 @@ def tagging(longest: int = 20, splits: dict[str, tuple[Tagged, ...]] | None = No
     corpus = ExampleCorpus(splits or {"train": SENTENCES}, Ledger())
     pieces = WordPieceTokenizer(vocabulary=30, minimum_frequency=1)
     vocabularies = Vocabularies.train(pieces, corpus)  # type: ignore[arg-type]
-    return TaggingConfig(longest=longest, **changes).settled(corpus).build(corpus, vocabularies, seed=1)
+    return TaggingConfig(longest=longest, **changes).settled(corpus).build(corpus, Modalities.of_text(vocabularies), seed=1)
 
 
 def model_of(task: Tagging) -> torch.nn.Module:
     torch.manual_seed(3)
-    body = BertConfig(layers=1, width=16, heads=2, dropout=0.0).build(task.sizes())
+    body = BertConfig(layers=1, width=16, heads=2, dropout=0.0).build(task.ports())
     return Headed(body, task.head(body)).eval()
 
 

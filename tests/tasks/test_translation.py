@@ -10,6 +10,7 @@ from regard.core.errors import OptionError
 from regard.core.task import Session
 from regard.data.corpus import Corpus, GoldAlignment, Pair
 from regard.data.ledger import Ledger
+from regard.data.modalities.both import Modalities
 from regard.data.tokenizers import WordTokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Beam, Greedy
@@ -24,14 +25,14 @@ PAIRS = tuple(Pair(text, text, line) for line, text in enumerate(("a b c", "c b 
 def task() -> Translation:
     corpus = Corpus({"validation": PAIRS}, Ledger())
     tokenizer = WordTokenizer(minimum_frequency=1).train(pair.source for pair in PAIRS)
-    return TranslationConfig().build(corpus, Vocabularies(tokenizer, tokenizer), seed=1)
+    return TranslationConfig().build(corpus, Modalities.of_text(Vocabularies(tokenizer, tokenizer)), seed=1)
 
 
 def model_with(positions: int, task: Translation, dropout: float = 0.1) -> torch.nn.Module:
     torch.manual_seed(5)
     tree = {"encoder_layers": 1, "decoder_layers": 1, "width": 8, "heads": 2, "dropout": dropout}
     tree |= {"position": {"longest": positions}}
-    return parse(TransformerConfig, {**tree, "feed_forward": {"width": 8}}).build(task.sizes())
+    return parse(TransformerConfig, {**tree, "feed_forward": {"width": 8}}).build(task.ports())
 
 
 def session(model: torch.nn.Module) -> Session:
@@ -86,7 +87,7 @@ def learning(joint: bool = True, weights: tuple[float, ...] = (), **settings: ob
     first = WordTokenizer(minimum_frequency=1).train(["a b c"])
     second = first if joint else WordTokenizer(minimum_frequency=1).train(["a b c"])
     corpus = Corpus({"train": pairs, "validation": PAIRS}, Ledger(), weights=weights)
-    return parse(TranslationConfig, settings).build(corpus, Vocabularies(first, second), seed=1)
+    return parse(TranslationConfig, settings).build(corpus, Modalities.of_text(Vocabularies(first, second)), seed=1)
 
 
 def test_for_some_epochs_pairs_are_learned_both_ways() -> None:
@@ -141,7 +142,7 @@ def test_the_head_that_aligns_is_chosen_on_validation_data(task: Translation, mo
     gold = [GoldAlignment(words := tuple(pair.source.split()), words, links, links) for pair in PAIRS]
     splits = {"validation": PAIRS[:1], "test": PAIRS[1:]}
     corpus = Corpus(splits, Ledger(), gold={"validation": tuple(gold[:1]), "test": tuple(gold[1:])})
-    task = TranslationConfig().build(corpus, task.vocabularies, seed=1)
+    task = TranslationConfig().build(corpus, Modalities.of_text(task.vocabularies), seed=1)
     chosen_on: list[object] = []
 
     def best_head(task: object, session: object, pairs: object, gold: object) -> tuple[int, int]:
