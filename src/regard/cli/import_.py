@@ -22,13 +22,13 @@ GIVEN = {
 
 
 def import_(
-    folder: Path = typer.Argument(help="A Hugging Face folder of a GPT-2, Llama, Marian, BERT, …, with its tokenizer."),
-    out: Path = typer.Option(..., "--out", metavar="RUN", help="The run folder to make."),
+    folder: Path = typer.Argument(help="Hugging Face folder of a GPT-2, Llama, Marian, BERT, … with its tokenizer."),
+    out: Path = typer.Option(..., "--out", metavar="RUN", help="Run folder to create."),
     convert: bool = typer.Option(
-        False, "--convert", metavar="", help="Take the tensors, and nothing else, out of pickled weights."
+        False, "--convert", metavar="", help="Read pickled weights (tensors only, no code is run)."
     ),
     ignored: list[str] = typer.Option(
-        [], "--ignore", metavar="NAME", help="A setting of config.json that changes nothing; as often as you like."
+        [], "--ignore", metavar="NAME", help="Ignore this key of config.json; repeatable."
     ),
     as_json: bool = JSON_OPTION,
 ) -> None:

@@ -31,22 +31,22 @@ Examples:
 
 
 def train(
-    recipe: str = typer.Argument(help="A shipped recipe (see: regard recipes list) or a TOML file."),
-    out: Path = typer.Option(..., "--out", metavar="FOLDER", help="The run folder to make."),
+    recipe: str = typer.Argument(help="Shipped recipe (see: regard recipes list) or a TOML file."),
+    out: Path = typer.Option(..., "--out", metavar="FOLDER", help="Run folder to create."),
     settings: list[str] = typer.Option(
-        [], "--set", metavar="A.B=C", help="Override a value by its path; as often as you like."
+        [], "--set", metavar="A.B=C", help="Override a value by its path; repeatable."
     ),
     start: Path = typer.Option(
-        None, "--from", metavar="RUN", help="Start from the model, tokenizer and weights of this run; heads are new."
+        None, "--from", metavar="RUN", help="Start from the model, tokenizer and weights of this run; task heads are new."
     ),
     resume: bool = typer.Option(
-        False, "--resume", metavar="", help="Go on from the newest whole checkpoint in the folder."
+        False, "--resume", metavar="", help="Continue from the newest complete checkpoint in the folder."
     ),
     budget: str = typer.Option(
         "", "--budget", metavar="TIME", help="90s, 10m or 1h, turned into steps by a short measurement; or 2000steps."
     ),
     ranks: int = typer.Option(
-        1, "--ranks", metavar="N", min=1, help="Processes on this machine that share every step.",
+        1, "--ranks", metavar="N", min=1, help="Number of processes on this machine that share every step.",
         show_default=False,
     ),
     as_json: bool = JSON_OPTION,
