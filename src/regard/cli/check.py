@@ -18,7 +18,9 @@ Examples:
 
 def check(
     run: Path = typer.Argument(help="Run folder."),
-    seed: int = typer.Option(1, "--seed", metavar="N", help="Seed of the random inputs that are used for the comparison."),
+    seed: int = typer.Option(
+        1, "--seed", metavar="N", help="Seed of the random inputs that are used for the comparison."
+    ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Compare cached and whole, alone and batched, fast and by the formula, narrow and wide, ours and exported.

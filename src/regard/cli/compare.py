@@ -21,12 +21,17 @@ Examples:
 
 
 def compare(
-    recipes: list[str] = typer.Argument(help="Recipes to compare: shipped names, TOML files, or a shipped set such as lineage."),
+    recipes: list[str] = typer.Argument(
+        help="Recipes to compare: shipped names, TOML files, or a shipped set such as lineage."
+    ),
     out: Path = typer.Option(..., "--out", metavar="FOLDER", help="Output folder for the runs and the report."),
     budget: str = typer.Option(
-        "", "--budget", metavar="TIME", help="Budget per training: 90s, 10m, 1h or 2000steps; default: as the recipes say."
+        "", "--budget", metavar="TIME",
+        help="Budget per training: 90s, 10m, 1h or 2000steps; default: as the recipes say."
     ),
-    seeds: str = typer.Option("1", "--seeds", metavar="N,…", help="Training seeds, comma-separated; the data is the same for all."),
+    seeds: str = typer.Option(
+        "1", "--seeds", metavar="N,…", help="Training seeds, comma-separated; the data is the same for all."
+    ),
     settings: list[str] = typer.Option(
         [], "--set", metavar="A.B=C", help="Override a value in every recipe; repeatable."
     ),

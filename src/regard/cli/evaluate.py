@@ -35,7 +35,9 @@ SHOWN = (
 
 def evaluate(
     run: Path = typer.Argument(help="Run folder."),
-    source: Path = typer.Option(None, "--source", metavar="FILE", help="Inputs to score instead of the run's own test split, one per line."),
+    source: Path = typer.Option(
+        None, "--source", metavar="FILE", help="Inputs to score instead of the run's own test split, one per line."
+    ),
     reference: Path = typer.Option(None, "--reference", metavar="FILE", help="References for --source, one per line."),
     beam: int = typer.Option(0, "--beam", metavar="N", min=0, help=BEAM, show_default=False),
     greedy: bool = typer.Option(False, "--greedy", metavar="", help=GREEDY),

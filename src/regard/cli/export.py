@@ -30,7 +30,8 @@ def export(
     to: str = typer.Option(..., "--to", metavar="FORMAT", help=FORMATS),
     out: Path = typer.Option(..., "--out", metavar="FOLDER", help="Output folder."),
     dtype: str = typer.Option(
-        "", "--dtype", metavar="TYPE", help="Weight type for ctranslate2: float32 (default) or int8.", show_default=False
+        "", "--dtype", metavar="TYPE",
+        help="Weight type for ctranslate2: float32 (default) or int8.", show_default=False
     ),
     as_json: bool = JSON_OPTION,
 ) -> None:

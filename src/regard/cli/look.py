@@ -39,7 +39,9 @@ def look(
     png: Path = typer.Option(None, "--png", metavar="FOLDER", help="Also write figures as PNG, one per chosen head."),
     layers: str = typer.Option("", "--layers", metavar="N,…", help="Show only these in full, counted from 0."),
     heads: str = typer.Option("", "--heads", metavar="N,…", help="Show only these in full, counted from 0."),
-    idea: bool = typer.Option(False, "--idea", metavar="", help="Write an interactive page about the idea of attention; needs no run."),
+    idea: bool = typer.Option(
+        False, "--idea", metavar="", help="Write an interactive page about the idea of attention; needs no run."
+    ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Write a page that shows what happens inside a model: one file, no network."""

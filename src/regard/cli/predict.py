@@ -42,25 +42,35 @@ def predict(
     file: Path = typer.Option(None, "--file", metavar="FILE", help="Read inputs from a file, one per line."),
     beam: int = typer.Option(0, "--beam", metavar="N", min=0, help=BEAM, show_default=False),
     greedy: bool = typer.Option(False, "--greedy", metavar="", help=GREEDY),
-    temperature: float = typer.Option(None, "--temperature", metavar="T", min=0.0, help="Sample with this temperature; higher is more random."),
-    top_k: int = typer.Option(None, "--top-k", metavar="K", min=0, help="Sample from the K most probable tokens (0: all)."),
+    temperature: float = typer.Option(
+        None, "--temperature", metavar="T", min=0.0, help="Sample with this temperature; higher is more random."
+    ),
+    top_k: int = typer.Option(
+        None, "--top-k", metavar="K", min=0, help="Sample from the K most probable tokens (0: all)."
+    ),
     top_p: float = typer.Option(
-        None, "--top-p", metavar="P", min=0.0, max=1.0, help="Sample from the smallest set of tokens with total probability P."
+        None, "--top-p", metavar="P", min=0.0, max=1.0,
+        help="Sample from the smallest set of tokens with total probability P."
     ),
     min_p: float = typer.Option(
         None, "--min-p", metavar="P", min=0.0, max=1.0,
         help="Sample from tokens at least P times as probable as the best.",
     ),
     repetition_penalty: float = typer.Option(
-        None, "--repetition-penalty", metavar="X", min=0.0, help="Above 1: tokens that were already used become less probable."
+        None, "--repetition-penalty", metavar="X", min=0.0,
+        help="Above 1: tokens that were already used become less probable."
     ),
-    seed: int = typer.Option(None, "--seed", metavar="N", min=0, help="Sampling seed; the same seed gives the same answers."),
+    seed: int = typer.Option(
+        None, "--seed", metavar="N", min=0, help="Sampling seed; the same seed gives the same answers."
+    ),
     n_best: int = typer.Option(
-        1, "--n-best", metavar="N", min=1, help="Print the N best answers per input, prefixed with input number and rank."
+        1, "--n-best", metavar="N", min=1,
+        help="Print the N best answers per input, prefixed with input number and rank."
     ),
     scores: bool = typer.Option(False, "--scores", metavar="", help="Print the log-probability before each answer."),
     alignment: bool = typer.Option(
-        False, "--alignment", metavar="", help="Print word alignments (source-target, counted from 0) after each answer."
+        False, "--alignment", metavar="",
+        help="Print word alignments (source-target, counted from 0) after each answer."
     ),
     reference: Path = typer.Option(
         None, "--reference", metavar="FILE", help="Score these answers, one per line, instead of decoding."
@@ -75,13 +85,15 @@ def predict(
     echo: bool = typer.Option(False, "--echo", metavar="", help="Print the prompt before its continuation."),
     interactive: bool = typer.Option(False, "--interactive", metavar="", help="Start an interactive session."),
     shots: Path = typer.Option(
-        None, "--shots", metavar="FILE", help="Few-shot examples put before every prompt, one per line: input TAB answer."
+        None, "--shots", metavar="FILE",
+        help="Few-shot examples put before every prompt, one per line: input TAB answer."
     ),
     keep_end: bool = typer.Option(
         False, "--keep-end", metavar="", help="Keep only the end of a prompt that is longer than the context."
     ),
     context: Path = typer.Option(
-        None, "--context", metavar="FILE", help="Context for all questions; without it, question and context are separated by a tab."
+        None, "--context", metavar="FILE",
+        help="Context for all questions; without it, question and context are separated by a tab."
     ),
     engine: str = ENGINE,
     engine_dtype: str = ENGINE_DTYPE,

@@ -37,7 +37,8 @@ def train(
         [], "--set", metavar="A.B=C", help="Override a value by its path; repeatable."
     ),
     start: Path = typer.Option(
-        None, "--from", metavar="RUN", help="Start from the model, tokenizer and weights of this run; task heads are new."
+        None, "--from", metavar="RUN",
+        help="Start from the model, tokenizer and weights of this run; task heads are new."
     ),
     resume: bool = typer.Option(
         False, "--resume", metavar="", help="Continue from the newest complete checkpoint in the folder."
