@@ -527,5 +527,5 @@ def test_each_process_has_a_gpu_of_its_own_where_gpus_are_meant(
     monkeypatch.setattr(torch.cuda, "set_device", taken.append)
     monkeypatch.setattr(torch.distributed, "init_process_group", joined.append)
     monkeypatch.setattr(torch.distributed, "get_rank", lambda: 1)
-    assert machine.join_ranks(device) == machine.Ranks(1, 2)
+    assert machine.init_ranks(device) == machine.Ranks(1, 2)
     assert (joined, taken) == ([backend], chosen)
