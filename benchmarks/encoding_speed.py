@@ -126,7 +126,7 @@ def work(given: argparse.Namespace) -> None:
 def measured(folder: Path, texts: list[str], given: argparse.Namespace) -> dict[str, Any]:
     import numpy as np
 
-    from regard.interop.importing import import_folder
+    from regard.interop.huggingface.importing import import_folder
 
     import_folder(weights(), folder / "run")
     (folder / "texts.json").write_text(json.dumps(texts), encoding="utf-8")

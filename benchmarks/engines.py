@@ -48,7 +48,7 @@ def table(rows: list[tuple[str, float, str]], base: float) -> None:
 
 
 def translation(arguments: argparse.Namespace) -> dict[str, Any]:
-    from regard.interop.ctranslate2_engine import engine_of
+    from regard.interop.ctranslate2.engine import engine_of
     from regard.interop.exporting import to_huggingface
     from regard.runs.load import load
     from regard.tasks.metrics.bleu import bleu
@@ -112,7 +112,7 @@ def translate(model: Any, sources: list[list[int]], size: int, options: Any, run
 
 def generation(arguments: argparse.Namespace) -> dict[str, Any]:
     from regard.decoding.options import Greedy
-    from regard.interop.ctranslate2_engine import engine_of
+    from regard.interop.ctranslate2.engine import engine_of
     from regard.interop.exporting import to_huggingface
     from regard.tasks.continuation import always
 

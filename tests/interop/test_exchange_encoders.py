@@ -37,7 +37,7 @@ from regard.data.vocabularies import Vocabularies
 from regard.data.word_pieces import WordPieceTokenizer
 from regard.interop.checking import check
 from regard.interop.exporting import export
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.training.checkpoints import weights_hash, weights_of

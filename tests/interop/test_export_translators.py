@@ -23,7 +23,7 @@ from regard.data import TOKENIZERS
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Greedy
 from regard.interop.exporting import export
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.training.checkpoints import weights_hash, weights_of

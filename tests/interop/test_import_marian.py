@@ -25,7 +25,7 @@ from regard.data.corpus import Pair as Sentences
 from regard.decoding.options import Greedy
 from regard.interop.checking import check
 from regard.interop.exporting import export
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.training.checkpoints import weights_of
 

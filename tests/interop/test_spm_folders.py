@@ -19,7 +19,7 @@ import regard
 from regard.core.errors import RunError
 from regard.decoding.options import Greedy
 from regard.interop.exporting import export
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 
 SIGNS = "theaoilsn  éçßμд山字🙂1.,'-\t\u3000Ａﬁ漢☃"

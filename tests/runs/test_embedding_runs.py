@@ -15,7 +15,7 @@ import torch
 from transformers import AutoTokenizer, BertModel
 
 from regard.cli.main import main
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import load
 from regard.runs.train import train
 

@@ -31,6 +31,6 @@ def through(run: Run, engine: str, dtype: str) -> Run:
         if dtype:
             raise OptionError("--engine-dtype belongs to --engine ctranslate2; leave it out, or name that engine")
         return run
-    from regard.interop.ctranslate2_engine import engine_of
+    from regard.interop.ctranslate2.engine import engine_of
 
     return run.through(engine_of(run, dtype or "float32"))

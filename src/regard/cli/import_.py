@@ -33,7 +33,7 @@ def import_(
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Turn a Hugging Face folder into a run."""
-    from regard.interop.importing import import_folder
+    from regard.interop.huggingface.importing import import_folder
 
     imported = import_folder(folder, out, convert=convert, ignored=ignored)
     for note in imported.notes:

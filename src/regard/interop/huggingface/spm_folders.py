@@ -11,8 +11,8 @@ from tokenizers import Regex, decoders, processors
 
 from regard.core.errors import RunError, enumerate_problems
 from regard.core.files import read_json
-from regard.interop.spm_files import Kind, PieceModel, read_pieces
-from regard.interop.spm_tokenizers import sentence_pieces, without
+from regard.interop.huggingface.spm_files import Kind, PieceModel, read_pieces
+from regard.interop.huggingface.spm_tokenizers import sentence_pieces, without
 
 SOURCE, TARGET, LIST = "source.spm", "target.spm", "vocab.json"
 SINGLE = "tokenizer.model"

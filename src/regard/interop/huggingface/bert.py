@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from regard.interop.family import Family
-from regard.interop.files import Stored
-from regard.interop.settings import ACTIVATIONS, Setting, Settings, at
-from regard.interop.tensors import Pairing, Same, Stacked
+from regard.interop.huggingface.family import Family
+from regard.interop.huggingface.files import Stored
+from regard.interop.huggingface.settings import ACTIVATIONS, Setting, Settings, at
+from regard.interop.huggingface.tensors import Pairing, Same, Stacked
 
 ONE_MATRIX = {True: "output"}
 """Words in and words out; nobody publishes them apart."""

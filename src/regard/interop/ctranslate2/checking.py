@@ -13,8 +13,8 @@ from torch import Tensor
 from regard.core.errors import RegardError
 from regard.core.seams import Hypothesis
 from regard.decoding.options import Greedy
-from regard.interop import ctranslate2
-from regard.interop.ctranslate2_engine import Ctranslate2Engine, engine_of
+from regard.interop.ctranslate2 import conversion as ctranslate2
+from regard.interop.ctranslate2.engine import Ctranslate2Engine, engine_of
 from regard.interop.probing import EXACT, LENGTH, Check, Probe, largest
 from regard.runs.load import Run
 from regard.tasks.continuation import always

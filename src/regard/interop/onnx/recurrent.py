@@ -13,7 +13,7 @@ from regard.attention.heads import Memory
 from regard.attention.local import Monotonic
 from regard.attention.masks import Mask
 from regard.core.errors import OptionError
-from regard.interop.onnx_graphs import LENGTHS, PAST, SOURCE, Graph, Values, together
+from regard.interop.onnx.graphs import LENGTHS, PAST, SOURCE, Graph, Values, together
 from regard.layers.cells import Cell, State
 from regard.layers.recurrence import Backwards, RecurrentEncoder
 from regard.models.bahdanau import BahdanauState

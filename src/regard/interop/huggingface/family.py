@@ -10,9 +10,9 @@ from typing import Any, Literal
 from torch import Tensor
 
 from regard.core.errors import OptionError, RunError, enumerate_problems
-from regard.interop.files import Stored
-from regard.interop.settings import Settings
-from regard.interop.tensors import Pairing
+from regard.interop.huggingface.files import Stored
+from regard.interop.huggingface.settings import Settings
+from regard.interop.huggingface.tensors import Pairing
 
 
 def _nothing_more(given: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:

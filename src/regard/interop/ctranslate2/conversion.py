@@ -10,7 +10,7 @@ import numpy as np
 
 from regard.core.config import nearest
 from regard.core.errors import OptionError, RunError
-from regard.interop.ctranslate2_model import refuse_inexpressible, specification
+from regard.interop.ctranslate2.specification import refuse_inexpressible, specification
 from regard.interop.folders import new_folder, refuse_headed
 from regard.runs.load import Run
 from regard.training import checkpoints

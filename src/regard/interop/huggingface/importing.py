@@ -20,14 +20,14 @@ from regard.core.symbols import Specials
 from regard.data.ledger import Ledger
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
-from regard.interop import enclosing
-from regard.interop.families import family_of_config
-from regard.interop.family import Family
-from regard.interop.files import open_weights
 from regard.interop.folders import new_folder, refuse_taken
-from regard.interop.generation import decoding_table
-from regard.interop.vocabulary import Sides, check_answering, read_tokenizers, special_ids, symbol_names
-from regard.interop.weights import BY_SYMBOL, weights_in
+from regard.interop.huggingface import enclosing
+from regard.interop.huggingface.families import family_of_config
+from regard.interop.huggingface.family import Family
+from regard.interop.huggingface.files import open_weights
+from regard.interop.huggingface.generation import decoding_table
+from regard.interop.huggingface.vocabulary import Sides, check_answering, read_tokenizers, special_ids, symbol_names
+from regard.interop.huggingface.weights import BY_SYMBOL, weights_in
 from regard.runs.folder import RunFolder
 from regard.runs.kept import write_summary
 from regard.runs.recipe import Recipe

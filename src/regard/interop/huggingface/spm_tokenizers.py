@@ -14,7 +14,7 @@ import tokenizers as library
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
 
 from regard.core.symbols import AROUND_FOREIGN
-from regard.interop.spm_files import Kind, PieceModel, SentencePiece
+from regard.interop.huggingface.spm_files import Kind, PieceModel, SentencePiece
 
 SPACE = "▁"
 OPEN, CLOSE = AROUND_FOREIGN

@@ -21,11 +21,12 @@ from regard.core.seams import max_lengths_of
 from regard.core.symbols import Specials
 from regard.data.vocabularies import JOINT, SOURCE, TARGET
 from regard.decoding.sentences import Symbols
-from regard.interop import onnx_graphs, onnx_recurrent
 from regard.interop.folders import new_folder, refuse_headed
-from regard.interop.onnx_graphs import Graph
-from regard.interop.onnx_running import ABOUT, logits
-from regard.interop.vocabulary import closed
+from regard.interop.huggingface.vocabulary import closed
+from regard.interop.onnx import graphs as onnx_graphs
+from regard.interop.onnx import recurrent as onnx_recurrent
+from regard.interop.onnx.graphs import Graph
+from regard.interop.onnx.running import ABOUT, logits
 from regard.runs.load import Run
 
 GRAPHS: dict[str, Callable[[Any, int], list[Graph]]] = {

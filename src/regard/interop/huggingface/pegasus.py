@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from regard.interop.family import HEAD, Family
-from regard.interop.marian import (
+from regard.interop.huggingface.family import HEAD, Family
+from regard.interop.huggingface.marian import (
     DECODER_WORDS,
     ENCODER_WORDS,
     FIXED,
@@ -18,7 +18,7 @@ from regard.interop.marian import (
     tensors,
     write_sides,
 )
-from regard.interop.settings import Setting, Settings
+from regard.interop.huggingface.settings import Setting, Settings
 
 SETTINGS = Settings(
     given=(*SIZES, Setting("tie_word_embeddings", "tied", True, {True: "all"})),

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.core.files import read_json
-from regard.interop.onnx_graphs import PAST
+from regard.interop.onnx.graphs import PAST
 
 ABOUT, ENCODER = "regard.json", "encoder.onnx"
 Arrays = dict[str, np.ndarray]

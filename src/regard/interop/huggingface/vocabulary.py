@@ -15,8 +15,8 @@ from regard.core.files import read_json
 from regard.core.symbols import Specials
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import TARGET
-from regard.interop import spm_folders as spm
-from regard.interop.enclosing import word_pieces
+from regard.interop.huggingface import spm_folders as spm
+from regard.interop.huggingface.enclosing import word_pieces
 
 NAMED = {"pad": "pad_token", "sos": "bos_token", "eos": "eos_token", "unk": "unk_token"}
 """Our names of the special symbols and theirs."""

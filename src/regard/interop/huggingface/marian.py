@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from regard.core.errors import RunError
-from regard.interop.family import HEAD, Family
-from regard.interop.files import Stored
-from regard.interop.settings import ACTIVATIONS, Setting, Settings, at
-from regard.interop.tensors import Pairing, Row, Same, Stacked, TakingTurns
+from regard.interop.huggingface.family import HEAD, Family
+from regard.interop.huggingface.files import Stored
+from regard.interop.huggingface.settings import ACTIVATIONS, Setting, Settings, at
+from regard.interop.huggingface.tensors import Pairing, Row, Same, Stacked, TakingTurns
 from regard.layers.positions import sinusoids
 
 SIZES = (

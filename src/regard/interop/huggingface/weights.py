@@ -11,9 +11,9 @@ from torch import Tensor
 from regard.core.config import Part
 from regard.core.errors import RunError, enumerate_problems
 from regard.core.ports import text_ports
-from regard.interop.family import Family
-from regard.interop.files import FLOATING, Stored
-from regard.interop.tensors import Pairing
+from regard.interop.huggingface.family import Family
+from regard.interop.huggingface.files import FLOATING, Stored
+from regard.interop.huggingface.tensors import Pairing
 
 BY_SYMBOL = (
     "embedding.weight", "source_embedding.weight", "target_embedding.weight", "head.weight", "head.bias",

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from regard.interop import bert
-from regard.interop.family import Family
-from regard.interop.settings import Setting, Settings, at
-from regard.interop.tensors import Pairing
+from regard.interop.huggingface import bert
+from regard.interop.huggingface.family import Family
+from regard.interop.huggingface.settings import Setting, Settings, at
+from regard.interop.huggingface.tensors import Pairing
 
 SETTINGS = Settings(
     # Their head has GELU whatever the layers have.

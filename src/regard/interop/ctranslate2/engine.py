@@ -20,9 +20,9 @@ from regard.decoding.engine import SPREAD, batches
 from regard.decoding.options import Beam, Sampling, Strategy
 from regard.decoding.sentences import Symbols
 from regard.decoding.walk import Watch, ranked
-from regard.interop.ctranslate2 import kept, library
-from regard.interop.ctranslate2_asking import Asking, Batch, Ear, search_options
-from regard.interop.ctranslate2_model import tokens
+from regard.interop.ctranslate2.conversion import kept, library
+from regard.interop.ctranslate2.requests import Asking, Batch, Ear, search_options
+from regard.interop.ctranslate2.specification import tokens
 from regard.runs.load import Run
 
 BUDGET = 6400

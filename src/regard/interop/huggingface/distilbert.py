@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from regard.interop.bert import FIXED, ONE_MATRIX, both, embedded, projected
-from regard.interop.family import Family
-from regard.interop.settings import ACTIVATIONS, Setting, Settings, at
-from regard.interop.tensors import Pairing
+from regard.interop.huggingface.bert import FIXED, ONE_MATRIX, both, embedded, projected
+from regard.interop.huggingface.family import Family
+from regard.interop.huggingface.settings import ACTIVATIONS, Setting, Settings, at
+from regard.interop.huggingface.tensors import Pairing
 
 SETTINGS = Settings(
     given=(

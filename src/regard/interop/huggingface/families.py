@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.core.errors import OptionError, RunError
-from regard.interop.bert import BERT
-from regard.interop.distilbert import DISTILBERT
-from regard.interop.family import Family
-from regard.interop.gpt2 import GPT2
-from regard.interop.llama import LLAMA
-from regard.interop.marian import MARIAN
-from regard.interop.pegasus import PEGASUS
-from regard.interop.roberta import ROBERTA
+from regard.interop.huggingface.bert import BERT
+from regard.interop.huggingface.distilbert import DISTILBERT
+from regard.interop.huggingface.family import Family
+from regard.interop.huggingface.gpt2 import GPT2
+from regard.interop.huggingface.llama import LLAMA
+from regard.interop.huggingface.marian import MARIAN
+from regard.interop.huggingface.pegasus import PEGASUS
+from regard.interop.huggingface.roberta import ROBERTA
 
 FAMILIES = (GPT2, LLAMA, MARIAN, PEGASUS, BERT, ROBERTA, DISTILBERT)
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from regard.interop.family import HEAD, Family
-from regard.interop.settings import ACTIVATIONS, TIED, Setting, Settings
-from regard.interop.tensors import Pairing, Transposed
+from regard.interop.huggingface.family import HEAD, Family
+from regard.interop.huggingface.settings import ACTIVATIONS, TIED, Setting, Settings
+from regard.interop.huggingface.tensors import Pairing, Transposed
 
 SETTINGS = Settings(
     given=(

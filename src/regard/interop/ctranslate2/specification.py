@@ -15,7 +15,7 @@ from regard.attention.heads import CrossAttention, SelfAttention
 from regard.attention.softmax import ScaledDotScore, Softmax
 from regard.core.errors import OptionError, enumerate_problems
 from regard.data.tokenizers import Tokenizer
-from regard.interop.settings import at
+from regard.interop.huggingface.settings import at
 from regard.runs.load import Run
 
 KINDS = ("transformer", "gpt", "llama")
