@@ -10,7 +10,7 @@ import numpy as np
 from regard.core.errors import OptionError
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
-from regard.data.texts import HeldText, TextCorpus
+from regard.data.texts import HeldText
 from regard.runs.kept import held_out
 from regard.runs.load import Run
 from regard.runs.train import build_task, load_corpus
@@ -35,7 +35,7 @@ def task_over(run: Run, data: str | Sequence[str] | Sequence[Pair]) -> Any:
     if translates:
         return build_task(run.recipe, Corpus({GIVEN: tuple(pairs)}, Ledger()), run.vocabularies)
     texts = tuple(HeldText(f"text {number}", str(text)) for number, text in enumerate(data, start=1))
-    return build_task(run.recipe, TextCorpus({GIVEN: texts}, Ledger()), run.vocabularies)  # type: ignore[arg-type]
+    return build_task(run.recipe, Corpus({GIVEN: texts}, Ledger()), run.vocabularies)
 
 
 def places(found: Sequence[Any], examples: int) -> list[int]:

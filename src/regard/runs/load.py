@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.core.config import parse, read_toml
+from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
 from regard.core.files import read_object
 from regard.core.seams import Answer, Engine, Progress
@@ -26,6 +26,7 @@ from regard.runs.folder import RunFolder
 from regard.runs.kept import refuse_foreign
 from regard.runs.recipe import Recipe
 from regard.runs.train import adapt, build_task, headed
+from regard.runs.upgrade import read_run_recipe
 from regard.tasks.alignment import WordWeights, word_weights
 from regard.tasks.continuation import Continuation
 from regard.tasks.filling import Guess
@@ -174,7 +175,7 @@ def load_as_it_stands(run: str | Path, device: str = "") -> Run:
     """The same without a look at the hashes, for those who want to know what is wrong."""
     folder = RunFolder(Path(run).expanduser())
     folder.require(folder.recipe, folder.weights)
-    recipe = parse(Recipe, read_toml(folder.recipe), where=str(folder.recipe))
+    recipe = parse(Recipe, read_run_recipe(folder.recipe), where=str(folder.recipe))
     vocabularies = Vocabularies.load(folder.path, recipe.tokenizer.specials())  # type: ignore[attr-defined]
     where = machine.choose_device(device or recipe.device)
     machine.keep_memory()

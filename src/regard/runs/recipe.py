@@ -12,9 +12,11 @@ from pydantic import Field, SerializeAsAny
 from regard.core.config import Config, Part, nearest, override, parse, read_toml, to_toml
 from regard.core.errors import RecipeError
 from regard.data import DATA, TOKENIZERS
+from regard.data.corpus import DataPart
 from regard.decoding import STRATEGIES
 from regard.models import MODELS
 from regard.runs.starting import StartConfig
+from regard.runs.upgrade import FORMAT, check_renamed, read_recipe, upgraded
 from regard.tasks import TASKS
 from regard.training.loop import TrainingConfig
 
@@ -24,12 +26,13 @@ SETS = "sets.toml"
 class Recipe(Config):
     """Everything that a run depends on; what is not said here has a default, written out in the run folder."""
 
+    format: int = Field(FORMAT, ge=FORMAT, le=FORMAT)  # of the recipe; older ones are upgraded as they are read
     name: str = ""
     description: str = ""
     seed: int = Field(1, ge=0)
     data_seed: int = Field(0, ge=0)  # which sentences are drawn or set aside; 0: as ``seed``
     device: str = "auto"
-    data: Annotated[SerializeAsAny[Part], DATA] = Field(default_factory=DATA.make)
+    data: Annotated[SerializeAsAny[DataPart], DATA] = Field(default_factory=DATA.make)
     tokenizer: Annotated[SerializeAsAny[Part], TOKENIZERS] = Field(default_factory=TOKENIZERS.make)
     model: Annotated[SerializeAsAny[Part], MODELS] = Field(default_factory=MODELS.make)
     task: Annotated[SerializeAsAny[Part], TASKS] = Field(default_factory=TASKS.make)
@@ -43,10 +46,17 @@ class Recipe(Config):
     @classmethod
     def read(cls, recipe: str | Path, settings: Iterable[str] = ()) -> Recipe:
         """A shipped recipe by name, or a file, with ``--set`` overrides."""
-        path = find(recipe)
-        tree = override(read_toml(path), settings, cls)
-        tree.setdefault("name", path.stem)
-        return parse(cls, tree, where=str(recipe))
+        path, settings = find(recipe), list(settings)
+        held = read_recipe(path)
+        tree = override({"name": path.stem, **held.tree}, settings, cls)
+        return cls._parsed(tree, str(recipe), held.base, settings)
+
+    @classmethod
+    def _parsed(cls, tree: Mapping[str, Any], where: str, base: Path, settings: Iterable[str] = ()) -> Recipe:
+        """A tree of today's format, with absolute paths to its data."""
+        check_renamed(tree, where)
+        made = parse(cls, tree, where)
+        return made.model_copy(update={"data": made.data.located(base, keys_below("data", settings))})
 
     @classmethod
     def of(cls, recipe: Recipe | Mapping[str, Any] | str | Path, settings: Iterable[str] = ()) -> Recipe:
@@ -54,8 +64,15 @@ class Recipe(Config):
         if isinstance(recipe, Recipe):
             recipe = recipe.model_dump()
         if isinstance(recipe, Mapping):
-            return parse(cls, override(recipe, settings, cls))
+            settings = list(settings)
+            return cls._parsed(override(upgraded(recipe), settings, cls), "recipe", Path.cwd(), settings)
         return cls.read(recipe, settings)
+
+
+def keys_below(table: str, settings: Iterable[str]) -> list[str]:
+    """The keys of a table that settings such as ``data.train=x`` change; "" stands for the whole table."""
+    paths = [setting.partition("=")[0].strip() for setting in settings]
+    return [path.removeprefix(table).removeprefix(".") for path in paths if f"{path}.".startswith(f"{table}.")]
 
 
 def shipped_folder() -> Path:

@@ -116,11 +116,11 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     )
 
 
-def load_corpus(recipe: Recipe) -> Corpus:
-    return recipe.data.load(recipe.data_seed or recipe.seed, Ledger())  # type: ignore[attr-defined]
+def load_corpus(recipe: Recipe) -> Corpus[Any]:
+    return recipe.data.load(recipe.data_seed or recipe.seed, Ledger())
 
 
-def build_task(recipe: Recipe, corpus: Corpus, vocabularies: Vocabularies) -> Any:
+def build_task(recipe: Recipe, corpus: Corpus[Any], vocabularies: Vocabularies) -> Any:
     dropout = getattr(recipe.tokenizer, "dropout", 0.0)
     return recipe.task.build(corpus, vocabularies, recipe.seed, dropout)  # type: ignore[attr-defined]
 
@@ -155,7 +155,7 @@ def settled(recipe: Recipe, corpus: Any) -> Recipe:
     return recipe if settle is None else recipe.model_copy(update={"task": settle(corpus)})
 
 
-def _vocabularies(recipe: Recipe, corpus: Corpus, folder: RunFolder, ranks: machine.Ranks) -> Vocabularies:
+def _vocabularies(recipe: Recipe, corpus: Corpus[Any], folder: RunFolder, ranks: machine.Ranks) -> Vocabularies:
     """Trained once and kept: a resumed run reads the files that it wrote."""
     held = any(all((folder.path / name).is_file() for name in names) for names in ((JOINT,), (SOURCE, TARGET)))
     if not held and ranks.leads:

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from regard.core.errors import DataError, enumerate_problems
 from regard.core.seams import Answer
-from regard.data.questions import Asked
+from regard.data.examples import Asked
 from regard.tasks.enclosing import logits_of, split_texts
 from regard.tasks.metrics.answers import is_exact
 from regard.tasks.question_windows import QuestionBatch

@@ -18,8 +18,8 @@ from regard.core.errors import DataError, OptionError
 from regard.core.seams import Answer, Progress, Sums
 from regard.core.symbols import Sizes
 from regard.data.batching import in_length_order, telling
-from regard.data.corpus import Pair
-from regard.data.examples import ExampleCorpus, Labelled
+from regard.data.corpus import Corpus, Pair
+from regard.data.examples import Labelled
 from regard.data.tables import distinct
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
@@ -63,7 +63,7 @@ class ClassificationConfig(Part):
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     balance: Literal["none", "classes"] = "none"  # classes: rare ones weigh as much as frequent ones
 
-    def settled(self, corpus: ExampleCorpus[Labelled]) -> ClassificationConfig:
+    def settled(self, corpus: Corpus[Labelled[str]]) -> ClassificationConfig:
         """With the labels that the data has."""
         if any(not isinstance(one, Labelled) for own in corpus.splits.values() for one in own[:1]):
             raise DataError(
@@ -76,7 +76,7 @@ class ClassificationConfig(Part):
         return self.model_copy(update={"labels": ()})
 
     def build(
-        self, corpus: ExampleCorpus[Labelled], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: Corpus[Labelled[str]], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
     ) -> Classification:
         if dropout:
             raise OptionError("tokenizer.dropout is for pairs; set it to 0")
@@ -104,7 +104,7 @@ class Classification:
     additive = True
 
     def __init__(
-        self, config: ClassificationConfig, corpus: ExampleCorpus[Labelled], vocabularies: Vocabularies
+        self, config: ClassificationConfig, corpus: Corpus[Labelled[str]], vocabularies: Vocabularies
     ) -> None:
         self.config = config
         self.corpus = corpus
@@ -133,7 +133,7 @@ class Classification:
 
     # -- examples and batches -------------------------------------------------------------------------------
 
-    def encode(self, examples: Sequence[Labelled], split: str = "") -> list[Classified]:
+    def encode(self, examples: Sequence[Labelled[str]], split: str = "") -> list[Classified]:
         """What is cut is listed in the ledger, where it belongs to a split."""
         enclosed = enclose_all(self.tokenizer, self.window, [one.texts() for one in examples])
         if split:
@@ -154,6 +154,10 @@ class Classification:
 
     def examples(self, split: str, epoch: int) -> Sequence[Classified]:
         return self._encoded.get(split, [])
+
+    def weights(self, epoch: int) -> tuple[float, ...]:
+        """How often each training example is seen."""
+        return self.corpus.weights
 
     def lengths(self, examples: Sequence[Classified]) -> np.ndarray:
         return np.array([len(one.text.tokens) for one in examples]).reshape(-1, 1)
@@ -273,7 +277,7 @@ class Classification:
     def judge(
         self,
         model: nn.Module,
-        examples: Sequence[Labelled],
+        examples: Sequence[Labelled[str]],
         encoded: Sequence[Classified],
         device: torch.device,
         progress: Progress | None,
@@ -294,7 +298,7 @@ class Classification:
 
 
 def mistakes(
-    examples: Sequence[Labelled], probabilities_NC: np.ndarray, gold_N: np.ndarray, labels: Sequence[str]
+    examples: Sequence[Labelled[str]], probabilities_NC: np.ndarray, gold_N: np.ndarray, labels: Sequence[str]
 ) -> list[dict[str, Any]]:
     """What was said wrongly, the surest first."""
     predicted_N, sure_N = probabilities_NC.argmax(axis=1), probabilities_NC.max(axis=1)

@@ -22,8 +22,8 @@ from regard.core.errors import DataError, OptionError
 from regard.core.seams import Answer, Decodable, Engine, Progress, Sums
 from regard.core.symbols import Sizes
 from regard.data.batching import in_length_order
-from regard.data.examples import ExampleCorpus
-from regard.data.texts import TextCorpus
+from regard.data.corpus import Corpus
+from regard.data.texts import Text, documents
 from regard.data.token_files import TokenFile, token_file
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
@@ -50,13 +50,11 @@ class LanguageModelConfig(Part):
     prompt: str = ""  # how that sample begins
 
     def build(
-        self, corpus: TextCorpus | ExampleCorpus[Any], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: Corpus[Any], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
     ) -> LanguageModelling:
         if dropout:
             raise OptionError("tokenizer.dropout is for pairs; running text is tokenised once: set it to 0")
-        if isinstance(corpus, ExampleCorpus):
-            corpus = corpus.as_texts()
-        return LanguageModelling(self, corpus, vocabularies, seed)
+        return LanguageModelling(self, documents(corpus), vocabularies, seed)
 
 
 class Window(NamedTuple):
@@ -109,7 +107,7 @@ class LanguageModelling:
     one_shape = True  # full windows, equally many in all batches but the last
 
     def __init__(
-        self, config: LanguageModelConfig, corpus: TextCorpus, vocabularies: Vocabularies, seed: int
+        self, config: LanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
         self.config = config
         self.corpus = corpus
@@ -133,7 +131,7 @@ class LanguageModelling:
         """The split's tokens, made on first use."""
         if split not in self._files:
             texts = self.corpus.splits[split]
-            self._files[split] = token_file(texts, self.tokenizer, lines=self.corpus.lines)
+            self._files[split] = token_file(texts, self.tokenizer)
         return self._files[split]
 
     def examples(self, split: str, epoch: int) -> Sequence[Window]:

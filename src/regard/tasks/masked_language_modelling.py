@@ -19,8 +19,8 @@ from regard.core.errors import DataError, OptionError, RecipeError, enumerate_pr
 from regard.core.seams import Answer, Progress, Sums
 from regard.core.symbols import Sizes
 from regard.data.batching import in_length_order
-from regard.data.examples import ExampleCorpus
-from regard.data.texts import TextCorpus
+from regard.data.corpus import Corpus
+from regard.data.texts import Text, documents
 from regard.data.token_files import TokenFile, token_file
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
@@ -60,14 +60,12 @@ class MaskedLanguageModelConfig(Part):
         return self
 
     def build(
-        self, corpus: TextCorpus | ExampleCorpus[Any], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: Corpus[Any], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
     ) -> MaskedLanguageModelling:
         if dropout:
             raise OptionError("tokenizer.dropout is for pairs; running text is tokenised once: set it to 0")
         refuse_symbols_missing(vocabularies.target)
-        if isinstance(corpus, ExampleCorpus):
-            corpus = corpus.as_texts()
-        return MaskedLanguageModelling(self, corpus, vocabularies, seed)
+        return MaskedLanguageModelling(self, documents(corpus), vocabularies, seed)
 
 
 def refuse_symbols_missing(tokenizer: Tokenizer) -> None:
@@ -102,7 +100,7 @@ class MaskedLanguageModelling:
     additive = True
 
     def __init__(
-        self, config: MaskedLanguageModelConfig, corpus: TextCorpus, vocabularies: Vocabularies, seed: int
+        self, config: MaskedLanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
         self.config = config
         self.corpus = corpus
@@ -130,7 +128,7 @@ class MaskedLanguageModelling:
         """The split's tokens, made on first use."""
         if split not in self._files:
             texts = self.corpus.splits[split]
-            self._files[split] = token_file(texts, self.tokenizer, lines=self.corpus.lines)
+            self._files[split] = token_file(texts, self.tokenizer)
         return self._files[split]
 
     def examples(self, split: str, epoch: int) -> Sequence[Any]:

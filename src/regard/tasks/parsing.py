@@ -14,7 +14,7 @@ from regard.core.errors import DataError, RecipeError, enumerate_problems
 from regard.core.seams import Answer, Engine, Progress, Sums
 from regard.core.symbols import SPECIAL_SYMBOLS, UNK, Sizes
 from regard.data.corpus import Corpus, Pair
-from regard.data.treebanks import pair_of
+from regard.data.sources.treebanks import pair_of
 from regard.data.trees import Tree, parse, read_back, repair, symbols_of, unescaped
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine

@@ -20,9 +20,8 @@ from regard.core.errors import DataError, OptionError
 from regard.core.seams import Answer, Progress, Sums
 from regard.core.symbols import Sizes
 from regard.data.batching import in_length_order, telling
-from regard.data.corpus import Pair
-from regard.data.examples import ExampleCorpus
-from regard.data.questions import Asked, Reference
+from regard.data.corpus import Corpus, Pair
+from regard.data.examples import Asked, Reference
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Strategy
@@ -49,7 +48,7 @@ class QuestionAnsweringConfig(Part):
     threshold: float = 0.0  # how much more log-probable than any answer it must be that there is none
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
 
-    def settled(self, corpus: ExampleCorpus[Asked]) -> QuestionAnsweringConfig:
+    def settled(self, corpus: Corpus[Asked]) -> QuestionAnsweringConfig:
         """With what the data says about unanswerable questions."""
         if self.unanswerable != "auto":
             return self
@@ -60,7 +59,7 @@ class QuestionAnsweringConfig(Part):
         return self.model_copy(update={"unanswerable": "auto"})
 
     def build(
-        self, corpus: ExampleCorpus[Asked], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: Corpus[Asked], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
     ) -> QuestionAnswering:
         if dropout:
             raise OptionError("tokenizer.dropout is for pairs; set it to 0")
@@ -77,7 +76,7 @@ class QuestionAnswering:
     additive = True
 
     def __init__(
-        self, config: QuestionAnsweringConfig, corpus: ExampleCorpus[Asked], vocabularies: Vocabularies
+        self, config: QuestionAnsweringConfig, corpus: Corpus[Asked], vocabularies: Vocabularies
     ) -> None:
         self.config = config
         self.corpus = corpus
@@ -168,6 +167,11 @@ class QuestionAnswering:
 
     def examples(self, split: str, epoch: int) -> Sequence[Stretch]:
         return self._encoded.get(split, [])
+
+    def weights(self, epoch: int) -> tuple[float, ...]:
+        """How often each stretch is seen: as often as its example."""
+        weights = self.corpus.weights
+        return tuple(weights[one.number] for one in self._encoded["train"]) if weights else ()
 
     def lengths(self, examples: Sequence[Stretch]) -> np.ndarray:
         return np.array([self.frame.length(one) for one in examples]).reshape(-1, 1)

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard.data.examples import Tagged
 from regard.data.ledger import Ledger
-from regard.data.tagged import Tagged
 from regard.data.tokenizers import Tokenizer
 from regard.tasks.enclosing import Enclosed, TextBatch, Window, side_by_side
 from regard.tasks.words import Heard, Pieces, Speaker, all_windows, first_window, pieces_of

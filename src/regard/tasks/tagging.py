@@ -19,9 +19,8 @@ from regard.core.errors import DataError, OptionError, enumerate_problems
 from regard.core.seams import Answer, Progress, Sums
 from regard.core.symbols import Sizes
 from regard.data.batching import in_length_order, telling
-from regard.data.corpus import Pair
-from regard.data.examples import ExampleCorpus
-from regard.data.tagged import Tagged, unfit
+from regard.data.corpus import Corpus, Pair
+from regard.data.examples import Tagged, unfit
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Strategy
 from regard.layers.headed import TokenHead
@@ -46,7 +45,7 @@ class TaggingConfig(Part):
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
     label_smoothing: float = Field(0.0, ge=0, lt=1)
 
-    def settled(self, corpus: ExampleCorpus[Tagged]) -> TaggingConfig:
+    def settled(self, corpus: Corpus[Tagged]) -> TaggingConfig:
         """With the labels that the data has."""
         counts = Counter(tag for one in corpus.splits.get("train", ()) for tag in getattr(one, "tags", ()))
         there = tuple(sorted(counts, key=lambda tag: (-counts[tag], tag)))
@@ -56,7 +55,7 @@ class TaggingConfig(Part):
         return self.model_copy(update={"labels": ()})
 
     def build(
-        self, corpus: ExampleCorpus[Tagged], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: Corpus[Tagged], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
     ) -> Tagging:
         if dropout:
             raise OptionError("tokenizer.dropout is for pairs; set it to 0")
@@ -90,7 +89,7 @@ class Tagging:
 
     additive = True
 
-    def __init__(self, config: TaggingConfig, corpus: ExampleCorpus[Tagged], vocabularies: Vocabularies) -> None:
+    def __init__(self, config: TaggingConfig, corpus: Corpus[Tagged], vocabularies: Vocabularies) -> None:
         self.config = config
         self.corpus = corpus
         self.vocabularies = vocabularies
@@ -133,6 +132,11 @@ class Tagging:
 
     def examples(self, split: str, epoch: int) -> Sequence[Stretch]:
         return self._encoded.get(split, [])
+
+    def weights(self, epoch: int) -> tuple[float, ...]:
+        """How often each stretch is seen: as often as its example."""
+        weights = self.corpus.weights
+        return tuple(weights[one.sentence] for one in self._encoded["train"]) if weights else ()
 
     def lengths(self, examples: Sequence[Stretch]) -> np.ndarray:
         """Words and tokens; the words are never more."""
