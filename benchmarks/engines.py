@@ -174,7 +174,7 @@ def untrained(folder: Path) -> Any:
     raw.add_special_tokens(list(SPECIAL_SYMBOLS[:3]))
     tokenizer = Tokenizer(raw)
     recipe = parse(Recipe, {
-        "model": {"kind": "gpt", **PRESETS["gpt2"]}, "data": {"kind": "text", "file": "none.txt"},
+        "model": {"kind": "gpt", **PRESETS["gpt2"]}, "data": {"kind": "text", "train": "none.txt"},
         "tokenizer": {"kind": "word", "vocabulary": 50_257}, "task": {"kind": "language-model", "sample": 0},
     })  # fmt: skip
     vocabularies = Vocabularies(tokenizer, tokenizer)

@@ -27,7 +27,8 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One that has learned to end some of its answers, and meets its limit with others."""
     folder = tmp_path_factory.mktemp("fast") / "translator"
     tree = {
-        "data": {"kind": "toy", "problem": "copy", "symbols": 6, "train": 600, "validation": 3, "test": 20},
+        "data": {"kind": "toy", "problem": "copy", "symbols": 6,
+                 "train_size": 600, "validation_size": 3, "test_size": 20},
         "tokenizer": {"kind": "word", "minimum_frequency": 1}, "task": {"label_smoothing": 0.0},
         "model": {"width": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "norm": "pre", "dropout": 0.0,
                   "feed_forward": {"width": 64}},

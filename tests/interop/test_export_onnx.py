@@ -30,7 +30,7 @@ from regard.interop.onnx.graphs import Graph, Values
 from regard.runs.recipe import Recipe
 
 TRAINING = {"steps": 1, "batch_tokens": 64, "validate_every": 1}
-TOY = {"kind": "toy", "train": 30, "validation": 5, "test": 5}
+TOY = {"kind": "toy", "train_size": 30, "validation_size": 5, "test_size": 5}
 WORDS = {"kind": "word", "minimum_frequency": 1}
 WRITER = {"kind": "language-model", "context": 32, "sample": 0}
 TREES: dict[str, dict[str, Any]] = {
@@ -58,7 +58,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> New:
     """A run of the given kind, with weights so large that its answers are lively."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "text.txt").write_text("the cat sat on the mat and looked at the dog. " * 30, encoding="utf-8")
-    text = {"data": {"kind": "text", "file": str(folder / "text.txt")}, "tokenizer": {"kind": "character"}}
+    text = {"data": {"kind": "text", "train": str(folder / "text.txt")}, "tokenizer": {"kind": "character"}}
 
     def make(name: str) -> Path:
         if not (folder / name).exists():

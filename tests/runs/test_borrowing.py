@@ -24,7 +24,7 @@ from regard.runs.train import build_model, build_task
 
 WIDTH = 5
 TINY = (
-    "data.train=60", "data.validation=10", "data.test=5", "data.symbols=6", "data.maximum_length=5",
+    "data.train_size=60", "data.validation_size=10", "data.test_size=5", "data.symbols=6", "data.maximum_length=5",
     "model.kind=fixed-context", "model.width=8", "model.tied=none", "model.embedding.kind=borrowed",
     f"model.embedding.width={WIDTH}", "training.steps=3", "training.batch_tokens=100", "decoding.max_length=4",
 )  # fmt: skip

@@ -116,7 +116,8 @@ def test_what_cannot_be_learned_from_is_refused(tmp_path: Path) -> None:
 
 def recipe(model: dict[str, Any]) -> dict[str, Any]:
     return {
-        "data": {"kind": "small-world", "train": 300, "validation": 20, "test": 30, "compositional": 0},
+        "data": {"kind": "small-world", "train_size": 300, "validation_size": 20, "test_size": 30,
+                 "compositional_size": 0},
         "tokenizer": {"kind": "wordpiece", "vocabulary": 400},
         "model": model,
         "task": {"kind": "embedding", "longest": 30, "pooling": "mean"},

@@ -231,7 +231,7 @@ def test_early_stopping_waits_for_its_patience(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_split_without_validation_is_trained_all_the_same(tmp_path: Path) -> None:
-    loop, seen = make_loop(tmp_path, "data.validation=0")
+    loop, seen = make_loop(tmp_path, "data.validation_size=0")
     assert math.isnan(loop.run().validation_loss)
     assert not seen.of("validated")
 
@@ -245,7 +245,7 @@ def test_an_example_beyond_the_budget_is_refused_in_training_only(tmp_path: Path
 
 
 def test_settings_that_do_nothing_here_are_told(tmp_path: Path) -> None:
-    loop, seen = make_loop(tmp_path / "one", "data.validation=0", "training.patience=2", "training.steps=1")
+    loop, seen = make_loop(tmp_path / "one", "data.validation_size=0", "training.patience=2", "training.steps=1")
     loop.run()
     assert seen.sayings == ["training.patience waits for validation losses, and there is no validation split: idle"]
     loop, seen = make_loop(tmp_path / "two", "model.kind=bahdanau", "training.recompute=true", "training.steps=1")
@@ -425,7 +425,7 @@ def test_metrics_beyond_the_checkpoint_are_cut_off(tmp_path: Path) -> None:
 
 
 def test_metrics_may_be_written_more_rarely(tmp_path: Path) -> None:
-    loop, _ = make_loop(tmp_path, "training.log_every=3", "training.validate_every=9", "data.validation=0")
+    loop, _ = make_loop(tmp_path, "training.log_every=3", "training.validate_every=9", "data.validation_size=0")
     loop.run()
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines] == [3, 6]
@@ -466,7 +466,7 @@ def test_after_a_resume_tensorboard_shows_every_step_once(tmp_path: Path) -> Non
 
 def test_two_ranks_make_the_same_steps_as_one(tmp_path: Path) -> None:
     """With one validation batch, so that the second rank has none, and early stopping, which ranks must agree on."""
-    settings = ["training.accumulate=2", "training.patience=9", "training.final=average", "data.validation=8"]
+    settings = ["training.accumulate=2", "training.patience=9", "training.final=average", "data.validation_size=8"]
     alone = regard.train(TREE, tmp_path / "alone", settings)
     recipe = tmp_path / "recipe.toml"
     recipe.write_text(tomli_w.dumps(Recipe.of(TREE, settings).model_dump()), encoding="utf-8")

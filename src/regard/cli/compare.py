@@ -16,7 +16,7 @@ Examples:
   regard compare lineage --out runs/lineage --budget 3m
   regard compare bahdanau transformer-2017 --out runs/two --budget 500steps --seeds 1,2
   regard compare lineage --out runs/de-en --budget 6m --set data.kind=pairs
-      --set data.folder=path/to/multi30k --set data.source=de --set data.target=en
+      --set data.folder=path/to/multi30k --set 'data.train={source="train.de", target="train.en"}'
 """
 
 

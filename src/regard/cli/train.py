@@ -118,14 +118,14 @@ def analysed(out: Path) -> Path:
 
 def within_budget(recipe: Recipe, budget: str, out: Path, *, resume: bool) -> Recipe:
     """The recipe with as many steps as the budget allows; a run that goes on keeps the steps it was given."""
-    from regard.core.config import read_toml
     from regard.runs.budget import Budget, measure_pace, with_steps
     from regard.runs.folder import RunFolder
+    from regard.runs.upgrade import read_run_recipe
 
     given = Budget.parse(budget)
     held = RunFolder(out).recipe
     if resume and held.exists():
-        return with_steps(recipe, int(read_toml(held)["training"]["steps"]))
+        return with_steps(recipe, int(read_run_recipe(held)["training"]["steps"]))
     if given.steps:
         return with_steps(recipe, given.steps)
     RunFolder(out).refuse_other(recipe.to_toml(), resume=resume)  # before the measurement, not after it

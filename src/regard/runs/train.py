@@ -18,6 +18,7 @@ from regard.core.files import write_json, write_text
 from regard.core.ports import Ports
 from regard.core.seams import Observer
 from regard.core.task import Task
+from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
 from regard.layers.adapters import add_adapters, merge_adapters
@@ -118,11 +119,11 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     )
 
 
-def load_corpus(recipe: Recipe) -> Any:
-    return recipe.data.load(recipe.data_seed or recipe.seed, Ledger())  # type: ignore[attr-defined]
+def load_corpus(recipe: Recipe) -> Corpus[Any]:
+    return recipe.data.load(recipe.data_seed or recipe.seed, Ledger())
 
 
-def build_task(recipe: Recipe, corpus: Any, modalities: Modalities) -> Task:
+def build_task(recipe: Recipe, corpus: Corpus[Any], modalities: Modalities) -> Task:
     if recipe.tokenizer.pair_dropout and not recipe.task.cuts_anew:
         raise OptionError(
             f"tokenizer.dropout is for pairs, which are cut anew every epoch, not for {recipe.task.kind}; set it to 0"

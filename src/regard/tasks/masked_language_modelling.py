@@ -21,10 +21,10 @@ from regard.core.ports import Ports
 from regard.core.seams import GuessesWords, RelatesTexts
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order
-from regard.data.examples import ExampleCorpus
+from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
 from regard.data.padding import pad
-from regard.data.texts import TextCorpus
+from regard.data.texts import Text, documents
 from regard.data.token_files import TokenFile, token_file
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
@@ -63,13 +63,11 @@ class MaskedLanguageModelConfig(TaskPart):
         return self
 
     def build(
-        self, corpus: TextCorpus | ExampleCorpus[Any], modalities: Modalities, seed: int
+        self, corpus: Corpus[Any], modalities: Modalities, seed: int
     ) -> MaskedLanguageModelling:
         vocabularies = modalities.vocabularies
         refuse_symbols_missing(vocabularies.target)
-        if isinstance(corpus, ExampleCorpus):
-            corpus = corpus.as_texts()
-        return MaskedLanguageModelling(self, corpus, vocabularies, seed)
+        return MaskedLanguageModelling(self, documents(corpus), vocabularies, seed)
 
 
 def refuse_symbols_missing(tokenizer: Tokenizer) -> None:
@@ -113,7 +111,7 @@ class MaskedLanguageModelling:
     static_shapes = False
 
     def __init__(
-        self, config: MaskedLanguageModelConfig, corpus: TextCorpus, vocabularies: Vocabularies, seed: int
+        self, config: MaskedLanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
         self.config = config
         self.corpus = corpus
@@ -141,7 +139,7 @@ class MaskedLanguageModelling:
         """The split's tokens, made on first use."""
         if split not in self._files:
             texts = self.corpus.splits[split]
-            self._files[split] = token_file(texts, self.tokenizer, lines=self.corpus.lines)
+            self._files[split] = token_file(texts, self.tokenizer)
         return self._files[split]
 
     def examples(self, split: str, epoch: int) -> Examples:

@@ -17,7 +17,7 @@ from regard.core.symbols import SPECIAL_SYMBOLS, UNK
 from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
 from regard.data.modalities.both import Modalities
-from regard.data.treebanks import pair_of
+from regard.data.sources.treebanks import pair_of
 from regard.data.trees import Tree, parse, read_back, repair, symbols_of, unescaped
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine

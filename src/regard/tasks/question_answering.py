@@ -22,11 +22,10 @@ from regard.core.errors import DataError, OptionError
 from regard.core.ports import Ports
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
-from regard.data.corpus import Pair
-from regard.data.examples import ExampleCorpus
+from regard.data.corpus import Corpus, Pair
+from regard.data.examples import Asked, Reference
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import SEPARATOR, Enclosed
-from regard.data.questions import Asked, Reference
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import TokenHead
@@ -53,7 +52,7 @@ class QuestionAnsweringConfig(TaskPart):
     threshold: float = 0.0  # how much more log-probable than any answer it must be that there is none
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
 
-    def settled(self, corpus: ExampleCorpus[Asked]) -> QuestionAnsweringConfig:
+    def settled(self, corpus: Corpus[Asked]) -> QuestionAnsweringConfig:
         """With what the data says about unanswerable questions."""
         if self.unanswerable != "auto":
             return self
@@ -64,7 +63,7 @@ class QuestionAnsweringConfig(TaskPart):
         return self.model_copy(update={"unanswerable": "auto"})
 
     def build(
-        self, corpus: ExampleCorpus[Asked], modalities: Modalities, seed: int
+        self, corpus: Corpus[Asked], modalities: Modalities, seed: int
     ) -> QuestionAnswering:
         if any(not isinstance(one, Asked) for own in corpus.splits.values() for one in own[:1]):
             raise DataError('question answering needs questions; choose data.kind = "questions" (or world-questions)')
@@ -81,7 +80,7 @@ class QuestionAnswering:
     static_shapes = False
 
     def __init__(
-        self, config: QuestionAnsweringConfig, corpus: ExampleCorpus[Asked], vocabularies: Vocabularies
+        self, config: QuestionAnsweringConfig, corpus: Corpus[Asked], vocabularies: Vocabularies
     ) -> None:
         self.config = config
         self.corpus = corpus
@@ -175,10 +174,14 @@ class QuestionAnswering:
         return self.frame.enclose(item)
 
     def examples(self, split: str, epoch: int) -> Examples:
-        return self.gathered(self._encoded.get(split, []))
+        stretches, weights = self._encoded.get(split, []), self.corpus.weights
+        if split != "train" or not weights:
+            return self.gathered(stretches)
+        return self.gathered(stretches, [weights[one.number] for one in stretches])  # as often as their questions
 
-    def gathered(self, stretches: Sequence[Stretch]) -> Examples:
-        return Examples(stretches, np.array([self.frame.length(one) for one in stretches], np.int64).reshape(-1, 1))
+    def gathered(self, stretches: Sequence[Stretch], weights: Sequence[float] = ()) -> Examples:
+        lengths_N1 = np.array([self.frame.length(one) for one in stretches], np.int64).reshape(-1, 1)
+        return Examples(stretches, lengths_N1, weights)
 
     def collate(self, items: Sequence[Stretch]) -> QuestionBatch:
         return collate_windows(self.frame, items)

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from regard.core.batch import Batch
 from regard.core.inputs import Inputs
+from regard.data.examples import Tagged
 from regard.data.ledger import Ledger
 from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts
-from regard.data.tagged import Tagged
 from regard.data.tokenizers import Tokenizer
 from regard.tasks.words import Heard, Pieces, Speaker, all_windows, first_window, pieces_of
 

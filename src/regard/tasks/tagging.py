@@ -20,15 +20,14 @@ from regard.core.errors import DataError, OptionError, enumerate_problems
 from regard.core.ports import Ports
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
-from regard.data.corpus import Pair
-from regard.data.examples import ExampleCorpus
+from regard.data.corpus import Corpus, Pair
+from regard.data.examples import Tagged, unfit
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import Enclosed, Window
-from regard.data.tagged import Tagged, unfit
 from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
-from regard.tasks.labels import refuse_few, refuse_unseen
+from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.entities import OUTSIDE, Span, is_bio, spans, strangers, tag_scores
 from regard.tasks.reading import READ_AT_ONCE, check_length, logits_of
 from regard.tasks.tag_windows import Reader, Stretch, TagBatch
@@ -49,7 +48,7 @@ class TaggingConfig(TaskPart):
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
     label_smoothing: float = Field(0.0, ge=0, lt=1)
 
-    def settled(self, corpus: ExampleCorpus[Tagged]) -> TaggingConfig:
+    def settled(self, corpus: Corpus[Tagged]) -> TaggingConfig:
         """With the labels that the data has."""
         training = [one for one in corpus.splits.get("train", ()) if isinstance(one, Tagged)]
         counts = Counter(tag for one in training for tag in one.tags)
@@ -60,7 +59,7 @@ class TaggingConfig(TaskPart):
         return self.model_copy(update={"labels": ()})
 
     def build(
-        self, corpus: ExampleCorpus[Tagged], modalities: Modalities, seed: int
+        self, corpus: Corpus[Tagged], modalities: Modalities, seed: int
     ) -> Tagging:
         if any(not isinstance(one, Tagged) for own in corpus.splits.values() for one in own[:1]):
             raise DataError('tagging needs words with tags; choose data.kind = "tagged" (or world-tags)')
@@ -83,7 +82,7 @@ class Tagging:
     additive = True
     static_shapes = False
 
-    def __init__(self, config: TaggingConfig, corpus: ExampleCorpus[Tagged], vocabularies: Vocabularies) -> None:
+    def __init__(self, config: TaggingConfig, corpus: Corpus[Tagged], vocabularies: Vocabularies) -> None:
         self.config = config
         self.corpus = corpus
         self.vocabularies = vocabularies
@@ -92,7 +91,7 @@ class Tagging:
             title = 'with task.scheme = "bio" a tag is O, or begins with B- or I-; set it to "plain", or mend'
             raise DataError(enumerate_problems(title, strangers(config.labels)))
         self.bio = config.scheme == "bio" or (config.scheme == "auto" and is_bio(config.labels))
-        refuse_unseen(stated(one for own in corpus.splits.values() for one in own), self.places)
+        check_known_labels(stated(one for own in corpus.splits.values() for one in own), self.places)
         tokenizer = vocabularies.source  # the side that is read
         window = Window(tokenizer.specials, config.longest)
         self.reader = Reader(tokenizer, window, config.piece, self.places)
@@ -120,7 +119,7 @@ class Tagging:
     def head(self, body: Any) -> nn.Module:
         """W s + b."""
         check_length(body, self.config.longest)
-        refuse_few(self.config.labels)
+        check_two_labels(self.config.labels)
         return TokenHead(body.width, len(self.config.labels), self.config.dropout)
 
     # -- examples and batches -------------------------------------------------------------------------------
@@ -133,7 +132,10 @@ class Tagging:
         return item.text
 
     def examples(self, split: str, epoch: int) -> Examples:
-        return gathered(self._encoded.get(split, []))
+        stretches, weights = self._encoded.get(split, []), self.corpus.weights
+        if split != "train" or not weights:
+            return gathered(stretches)
+        return gathered(stretches, [weights[one.sentence] for one in stretches])  # as often as their sentences
 
     def collate(self, items: Sequence[Stretch]) -> TagBatch:
         return self.reader.collate(items)
@@ -223,7 +225,7 @@ class Tagging:
         wrong = [f"{one.origin}, line {one.line}, has {unfit(one)}" for one in given if unfit(one)]
         if wrong:
             raise DataError(enumerate_problems("every word needs a tag, with spaces between them", wrong[:20]))
-        refuse_unseen(stated(given), self.places)
+        check_known_labels(stated(given), self.places)
         return self.judge(session, given, self.reader.heard(given))
 
     def judge(self, session: Session, examples: Sequence[Tagged], stretches: Sequence[Stretch]) -> dict[str, Any]:
@@ -237,10 +239,10 @@ class Tagging:
         }
 
 
-def gathered(stretches: Sequence[Stretch]) -> Examples:
+def gathered(stretches: Sequence[Stretch], weights: Sequence[float] = ()) -> Examples:
     """By words and tokens; the words are never more."""
     lengths = [(len(one.words_M), len(one.text.tokens)) for one in stretches]
-    return Examples(stretches, np.array(lengths, np.int64).reshape(-1, 2))
+    return Examples(stretches, np.array(lengths, np.int64).reshape(-1, 2), weights)
 
 
 def tags_answer(words: Iterable[TaggedWord]) -> TagsAnswer:

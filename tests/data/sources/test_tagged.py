@@ -9,15 +9,18 @@ from pathlib import Path
 import pytest
 
 from regard.core.errors import DataError
+from regard.data.examples import Tagged
 from regard.data.ledger import Ledger
-from regard.data.tagged import Tagged, TaggedFiles, WorldTags
+from regard.data.sources.files import Found
+from regard.data.sources.tagged import TaggedFiles, WorldTags
 from regard.data.world import splits as draw
 
 
 def read(path: Path, text: str, **settings: object) -> tuple[list[Tagged], Ledger]:
     path.write_text(text, encoding="utf-8")
     ledger = Ledger()
-    found = TaggedFiles(train=str(path), **settings).read(path, "train", ledger)  # type: ignore[arg-type]
+    part = TaggedFiles(train=str(path), **settings)  # type: ignore[arg-type]
+    found = part.read(Found(part.train[0], (path,)), "train", ledger)
     ledger.check()
     return found, ledger
 
@@ -61,7 +64,7 @@ def test_only_spaces_and_tabs_part_columns(tmp_path: Path) -> None:
 def test_every_row_without_its_tag_is_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="needs 2 columns as in most lines") as caught:
         read(tmp_path / "a.txt", "a\nb O\nc O\n\nd\ne O\n")
-    assert "line 1 has 1; line 5 has 1. Mend these lines, or name the columns with data.word" in str(caught.value)
+    assert "line 1 has 1; line 5 has 1. Correct these lines, or name the columns with data.word" in str(caught.value)
     with pytest.raises(DataError, match="line 2 has an empty tag"):
         read(tmp_path / "b.txt", "a\tO\nb\t\n")
     with pytest.raises(DataError, match="at least 3 columns, a word and its tag among them, but line 2 has 2"):
@@ -87,7 +90,7 @@ def test_lists_of_unequal_length_are_named_together(tmp_path: Path) -> None:
     rows = [{"words": ["a"], "tags": []}, {"words": ["a"], "tags": ["O"]}, {"words": ["a", ""], "tags": ["O", "O"]}]
     with pytest.raises(DataError) as caught:
         read(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    assert "line 1 has 1 words and 0 tags; line 3 has an empty word. Mend these lines" in str(caught.value)
+    assert "line 1 has 1 words and 0 tags; line 3 has an empty word. Correct these lines" in str(caught.value)
 
 
 def test_compressed_files_are_split_like_others(tmp_path: Path) -> None:
@@ -99,7 +102,7 @@ def test_compressed_files_are_split_like_others(tmp_path: Path) -> None:
 
 
 def test_the_small_world_knows_its_tags() -> None:
-    corpus = WorldTags(train=30, validation=3, test=2, compositional=1).load(5, Ledger())
+    corpus = WorldTags(train_size=30, validation_size=3, test_size=2, compositional_size=1).load(5, Ledger())
     assert [len(own) for own in corpus.splits.values()] == [30, 3, 2, 1]
     truth = draw(30, 3, 2, 1, 5)
     for split, own in corpus.splits.items():

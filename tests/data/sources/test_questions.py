@@ -9,15 +9,18 @@ from typing import Any
 import pytest
 
 from regard.core.errors import DataError
+from regard.data.examples import Asked
 from regard.data.ledger import Ledger
-from regard.data.questions import Asked, QuestionFiles, WorldQuestions
+from regard.data.sources.files import Found
+from regard.data.sources.questions import QuestionFiles, WorldQuestions
 
 CONTEXT = "  Ada saw a cat. Bob saw a dog, and Ada left."
 
 
 def read(path: Path, **settings: Any) -> tuple[list[Asked], Ledger]:
     ledger = Ledger()
-    found = QuestionFiles(train=str(path), **settings).read(path, "train", ledger)
+    part = QuestionFiles(train=str(path), **settings)
+    found = part.read(Found(part.train[0], (path,)), "train", ledger)
     ledger.check()
     return found, ledger
 
@@ -115,7 +118,7 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
 
 
 def test_the_small_world_asks_about_its_sentences() -> None:
-    corpus = WorldQuestions(train=150, validation=10, test=10, compositional=0).load(3, Ledger())
+    corpus = WorldQuestions(train_size=150, validation_size=10, test_size=10, compositional_size=0).load(3, Ledger())
     own = corpus.splits["train"]
     assert len(own) > 150
     for one in own:

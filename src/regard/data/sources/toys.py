@@ -10,16 +10,17 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from regard.core.config import Part
 from regard.core.errors import DataError
+from regard.data import DataPart
 from regard.data.corpus import Corpus, GoldAlignment, Pair
 from regard.data.ledger import Ledger
+from regard.data.splits import gathered
 
 Sequence = tuple[int, ...]
 MOST_ROUNDS = 1000  # of drawing what is still missing; with few symbols hardly any sequence has a question
 
 
-class Toy(Part):
+class Toy(DataPart):
     """Sequences of symbols (letters up to 26 of them, numbers beyond) and what the problem makes of them."""
 
     kind: str = "toy"
@@ -27,9 +28,9 @@ class Toy(Part):
     symbols: int = Field(default=20, ge=1)
     minimum_length: int = Field(default=3, ge=1)
     maximum_length: int = Field(default=10, ge=1)
-    train: int = Field(default=10_000, ge=1)
-    validation: int = Field(default=500, ge=0)
-    test: int = Field(default=500, ge=0)
+    train_size: int = Field(default=10_000, ge=1)
+    validation_size: int = Field(default=500, ge=0)
+    test_size: int = Field(default=500, ge=0)
 
     @model_validator(mode="after")
     def _lengths_in_order(self) -> Toy:
@@ -41,25 +42,25 @@ class Toy(Part):
             raise ValueError("recall needs a minimum_length of 3: a symbol, its follower, and the question")
         return self
 
-    def load(self, seed: int, ledger: Ledger) -> Corpus:
-        sizes = {"train": self.train, "validation": self.validation, "test": self.test}
+    def load(self, seed: int, ledger: Ledger) -> Corpus[Pair]:
+        sizes = {"train": self.train_size, "validation": self.validation_size, "test": self.test_size}
         drawn = iter(self._distinct(sum(sizes.values()), np.random.default_rng(seed)))
-        names = _names(self.symbols)
-        splits: dict[str, tuple[Pair, ...]] = {}
-        gold: dict[str, tuple[GoldAlignment, ...]] = {}
-        for split, size in sizes.items():
-            solved = [self._solve(sequence) for sequence in itertools.islice(drawn, size)]
-            golden = tuple(_gold(source, order, names, self.problem) for source, order in solved)
-            splits[split] = tuple(
-                Pair(" ".join(pair.source_words), " ".join(pair.target_words), line, f"toy {self.problem}")
-                for line, pair in enumerate(golden, start=1)
+        names, origin = _names(self.symbols), f"toy {self.problem}"
+        golden = {
+            split: tuple(
+                _gold(*self._solve(sequence), names, self.problem) for sequence in itertools.islice(drawn, size)
             )
-            if split != "train":
-                gold[split] = golden
-            ledger.record(split, f"toy {self.problem}", read=size, kept=size)
-            ledger.splits[split] = size
-        ledger.check()
-        return Corpus(splits, ledger, gold)
+            for split, size in sizes.items()
+        }
+        splits = {
+            split: [
+                Pair(" ".join(one.source_words), " ".join(one.target_words), line, origin)
+                for line, one in enumerate(own, start=1)
+            ]
+            for split, own in golden.items()
+        }
+        gold = {split: own for split, own in golden.items() if split != "train" and own}
+        return Corpus(gathered(splits, origin, ledger), ledger, gold)
 
     def _pose(self, drawn: Sequence) -> Sequence:
         """The sequence as it is asked about; a recall ends in a question, an earlier symbol that occurs once."""
@@ -89,8 +90,8 @@ class Toy(Part):
         if possible < wanted:
             raise DataError(
                 f"{self.symbols} symbols in lengths {lengths[0]} to {lengths[-1]} give only {possible:,} "
-                f"different sequences, but {wanted:,} are wanted for train, validation and test together; "
-                "use more symbols, a greater maximum_length, or smaller splits"
+                f"different sequences, but {wanted:,} are wanted for train_size, validation_size and test_size "
+                "together; use more symbols, a greater maximum_length, or smaller splits"
             )
         # Drawing until enough are new would take long where nearly all are wanted.
         if possible <= 4 * wanted:
@@ -112,7 +113,8 @@ class Toy(Part):
         if len(found) < wanted:
             raise DataError(
                 f"{self.problem} found only {len(found):,} different questions with {self.symbols} symbols, but "
-                f"{wanted:,} are wanted for train, validation and test together; use more symbols or smaller splits"
+                f"{wanted:,} are wanted for train_size, validation_size and test_size together; use more symbols or "
+                "smaller splits"
             )
         return found[:wanted]
 

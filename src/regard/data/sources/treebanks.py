@@ -5,80 +5,52 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from regard.core.config import Part
 from regard.core.errors import DataError
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
-from regard.data.readers import find_file, missing_files, read_lines
-from regard.data.splits import Overlap, arrange, note_duplicates
+from regard.data.readers import read_lines
+from regard.data.sources.entries import ExampleEntry
+from regard.data.sources.example_files import ExampleFiles
+from regard.data.sources.files import Found
+from regard.data.sources.world import WORLD, WorldData
 from regard.data.trees import Tree, parse
 
+Labels = Literal["whole", "bare"]
 Numbered = tuple[int, str]
 SHOWN = 80
 
 
-class TreeFiles(Part):
+class TreeFiles(ExampleFiles[ExampleEntry, Pair]):
     """Files of trees in brackets, one a line or spread over indented lines, plain or compressed.
 
     ``labels = "bare"`` leaves out what parsers are usually not asked for: traces, and functions such as -SBJ.
     """
 
+    suffixes: ClassVar[tuple[str, ...]] = (".mrg", ".ptb", ".trees", ".txt")
+    example: ClassVar[str] = "path/to/trees.mrg"
+
     kind: str = "trees"
-    train: str = ""
-    validation: str = ""
-    test: str = ""
-    labels: Literal["whole", "bare"] = "whole"
-    validation_size: int = Field(default=1000, ge=0)
-    overlap: Overlap = "warn"
+    labels: Labels = "whole"
 
-    def load(self, seed: int, ledger: Ledger) -> Corpus:
-        splits = self._read(ledger)
-        if not splits["train"]:
-            listed = "; ".join(f"line {one.line}: {one.reason}" for one in ledger.exceptions[:10])
-            raise DataError(f"{self.train} holds no tree that could be read ({listed or 'it is empty'})")
-        made, setting_aside = arrange(splits, self.validation_size, self.overlap, seed, ledger)
-        return Corpus(
-            {split: tuple(pairs) for split, pairs in made.items()}, ledger, validation_was_set_aside=setting_aside
-        )
-
-    def _read(self, ledger: Ledger) -> dict[str, list[Pair]]:
-        if not self.train:
-            raise DataError("data kind 'trees' needs to know its files: --set data.train=path/to/trees.mrg")
-        named = {"train": self.train, "validation": self.validation, "test": self.test}
-        paths = {split: find_file(Path(name).expanduser()) for split, name in named.items() if name}
-        missing = [path for path in paths.values() if not path.is_file()]
-        if missing:
-            raise missing_files(missing, "Check data.train, data.validation and data.test")
-        read = {split: read_trees(path, split, ledger, self.labels) for split, path in paths.items()}
-        return {"train": [], "validation": [], **read}
+    def read(self, found: Found, split: str, ledger: Ledger) -> list[Pair]:
+        return read_trees(found.paths[0], split, ledger, self.labels)
 
 
-class WorldTrees(Part):
-    """The English sentences of the small world with their trees, in the splits of kind small-world; made, not read."""
+class WorldTrees(WorldData):
+    """The English sentences of the small world with their trees, in the splits of kind small-world."""
 
     kind: str = "world-trees"
-    train: int = Field(default=60_000, ge=1)
-    validation: int = Field(default=1000, ge=1)
-    test: int = Field(default=1000, ge=0)
-    compositional: int = Field(default=1000, ge=0)
+    train_size: int = Field(default=60_000, ge=1)
+    validation_size: int = Field(default=1000, ge=1)
+    test_size: int = Field(default=1000, ge=0)
+    compositional_size: int = Field(default=1000, ge=0)
 
-    def load(self, seed: int, ledger: Ledger) -> Corpus:
-        from regard.data.world import splits as make  # the grammar is only built where it is wanted
-
-        world = make(self.train, self.validation, self.test, self.compositional, seed)
-        splits: dict[str, tuple[Pair, ...]] = {}
-        for split in ("train", "validation", "test", "compositional"):
-            made = enumerate(getattr(world, split), start=1)
-            splits[split] = tuple(pair_of(parse(pair.tree), line, "small-world") for line, pair in made)
-            ledger.record(split, "small-world", read=len(splits[split]), kept=len(splits[split]))
-        note_duplicates("train", splits["train"], ledger)
-        ledger.splits.update({split: len(pairs) for split, pairs in splits.items()})
-        ledger.check()
-        return Corpus(splits, ledger)
+    def load(self, seed: int, ledger: Ledger) -> Corpus[Pair]:
+        return self.gather(lambda pair, line: [pair_of(parse(pair.tree), line, WORLD)], seed, ledger)
 
 
 def pair_of(tree: Tree, line: int = 0, origin: str = "") -> Pair:
@@ -86,9 +58,7 @@ def pair_of(tree: Tree, line: int = 0, origin: str = "") -> Pair:
     return Pair(" ".join(tree.words()), " ".join(tree.symbols()), line, origin)
 
 
-def read_trees(
-    path: Path, split: str, ledger: Ledger, labels: Literal["whole", "bare"] = "whole"
-) -> list[Pair]:
+def read_trees(path: Path, split: str, ledger: Ledger, labels: Labels = "whole") -> list[Pair]:
     """Every tree of a file under the line where it begins; what is none is skipped, into the ledger."""
     pairs: list[Pair] = []
     read = 0

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from regard.core.errors import DataError
-from regard.data.corpus import Corpus
+from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
-from regard.data.sources import SmallWorld
-from regard.data.treebanks import TreeFiles, WorldTrees, read_trees
+from regard.data.sources.treebanks import TreeFiles, WorldTrees, read_trees
+from regard.data.sources.world import SmallWorld
 from regard.data.trees import read_back
 
 MIXED = """( (S (NP (DT the) (NN cat))
@@ -31,7 +31,7 @@ MIXED = """( (S (NP (DT the) (NN cat))
 """
 
 
-def load(folder: Path, seed: int = 1, **settings: Any) -> Corpus:
+def load(folder: Path, seed: int = 1, **settings: Any) -> Corpus[Pair]:
     corpus = TreeFiles(train=str(folder / "train.mrg"), **settings).load(seed, Ledger())
     corpus.ledger.check()
     return corpus
@@ -101,16 +101,18 @@ def test_without_validation_files_some_trees_are_set_aside(tmp_path: Path) -> No
 def test_files_that_are_missing_unnamed_or_without_trees_are_refused_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"--set data\.train=path/to/trees\.mrg"):
         TreeFiles().load(1, Ledger())
-    with pytest.raises(DataError, match=r"no file .*train\.mrg.*\n.*Check data\.train, data\.validation and "):
+    with pytest.raises(DataError, match=r"no file .*train\.mrg.*\n.*Check data\.train\. Paths in a recipe count from"):
         load(tmp_path)
     write(tmp_path / "train.mrg", "the cat sat", "(S")
-    with pytest.raises(DataError, match=r"no tree .* \(line 1: something stands out.*; line 2: a bracket is not cl"):
+    reasons = r"\(line 1: something stands out.*; line 2: a bracket is not cl"
+    with pytest.raises(DataError, match=rf"nothing to train on in .*train\.mrg {reasons}"):
         load(tmp_path)
 
 
 def test_the_small_world_gives_its_english_sentences_with_their_trees_in_the_same_splits() -> None:
     sizes = {"train": 97, "validation": 11, "test": 13, "compositional": 7}
-    trees, texts = (kind(**sizes).load(3, Ledger()) for kind in (WorldTrees, SmallWorld))
+    settings = {f"{split}_size": size for split, size in sizes.items()}
+    trees, texts = (kind(**settings).load(3, Ledger()) for kind in (WorldTrees, SmallWorld))
     assert {split: len(pairs) for split, pairs in trees.splits.items()} == sizes
     for split in sizes:
         assert [pair.source for pair in trees.splits[split]] == [pair.source for pair in texts.splits[split]]

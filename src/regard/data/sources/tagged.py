@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from regard.core.config import Config
 from regard.core.errors import DataError
-from regard.data.example_files import WORLD, SplitFiles, WorldPart
-from regard.data.examples import ExampleCorpus
+from regard.data.corpus import Corpus
+from regard.data.examples import Tagged, unfit
 from regard.data.ledger import Ledger
 from regard.data.readers import read_lines, some
+from regard.data.sources.entries import ExampleEntry, chosen
+from regard.data.sources.example_files import ExampleFiles
+from regard.data.sources.files import Found
+from regard.data.sources.world import WORLD, WorldData
 from regard.data.tables import JSON_SUFFIXES, as_text, read_table, suffix
 
 DOCUMENT = "-DOCSTART-"
@@ -24,54 +28,66 @@ TABLES = (".csv", *JSON_SUFFIXES)
 LAST = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Tagged:
-    """A sentence in words, and a tag for each of them."""
+class TaggedColumns(Config):
+    """Where words and tags are: in CoNLL columns by number, counted from 1, 0 for the last; in tables by name."""
 
-    words: tuple[str, ...]
-    tags: tuple[str, ...]
-    line: int = 0
-    origin: str = ""
-
-    @property
-    def source(self) -> str:
-        return " ".join(self.words)
-
-    @property
-    def target(self) -> str:
-        return " ".join(self.tags)
-
-    def texts(self) -> tuple[str, ...]:
-        return (self.source,)
+    word: int = Field(default=1, ge=0)
+    tag: int = Field(default=LAST, ge=0)
+    words: str = Field(default="words", min_length=1)
+    tags: str = Field(default="tags", min_length=1)
 
 
-class TaggedFiles(SplitFiles):
+class TaggedEntry(TaggedColumns, ExampleEntry):
+    """Files of tagged sentences, with columns of their own if need be."""
+
+    @model_validator(mode="after")
+    def _columns_have_effect(self) -> Self:
+        idle = [f"{key} has no effect: {why}; leave it out" for key, why in idle_columns([self.file]).items()
+                if key in self.model_fields_set]  # fmt: skip
+        if idle:
+            raise ValueError(". ".join(idle))
+        return self
+
+
+class TaggedFiles(TaggedColumns, ExampleFiles[TaggedEntry, Tagged]):
     """Tagged sentences: .jsonl or .csv with all words and all tags of a sentence in a row, else CoNLL columns.
 
     Columns, one word a line and an empty line after a sentence, are counted from 1; 0 is the last one.
     """
 
+    suffixes: ClassVar[tuple[str, ...]] = (".conll", ".conllu", ".bio", ".iob", ".tsv", *TABLES)
+    example: ClassVar[str] = "path/to/sentences.conll"
+
     kind: str = "tagged"
-    word: int = Field(default=1, ge=0)
-    tag: int = Field(default=LAST, ge=0)
-    words: str = Field(default="words", min_length=1)  # the keys of tables
-    tags: str = Field(default="tags", min_length=1)
 
-    def load(self, seed: int, ledger: Ledger) -> ExampleCorpus[Tagged]:
-        return self.gather(lambda path, split: self.read(path, split, ledger), seed, ledger)
+    def idle(self) -> dict[str, str]:
+        return {**super().idle(), **idle_columns(self.names())}
 
-    def read(self, path: Path, split: str, ledger: Ledger) -> list[Tagged]:
+    def read(self, found: Found, split: str, ledger: Ledger) -> list[Tagged]:
+        columns, path = chosen(TaggedColumns, self, found.entry), found.paths[0]
         if suffix(path) in TABLES:
-            return read_lists(path, split, ledger, self.words, self.tags)
-        return read_columns(path, split, ledger, self.word, self.tag)
+            return read_lists(path, split, ledger, columns.words, columns.tags)
+        return read_columns(path, split, ledger, columns.word, columns.tag)
 
 
-class WorldTags(WorldPart):
+def idle_columns(names: Sequence[str]) -> dict[str, str]:
+    """Columns that no file has, as far as names of files tell: tables have names, CoNLL columns have numbers."""
+    endings = {suffix(Path(name)) for name in names}
+    if not endings or "" in endings:
+        return {}  # a folder, or a pattern for all files
+    if endings <= set(TABLES):
+        return dict.fromkeys(("word", "tag"), "tables name their columns with data.words and data.tags")
+    if not endings & set(TABLES):
+        return dict.fromkeys(("words", "tags"), "CoNLL columns are counted, with data.word and data.tag")
+    return {}
+
+
+class WorldTags(WorldData):
     """English sentences of the small world and the parts of speech of their words."""
 
     kind: str = "world-tags"
 
-    def load(self, seed: int, ledger: Ledger) -> ExampleCorpus[Tagged]:
+    def load(self, seed: int, ledger: Ledger) -> Corpus[Tagged]:
         return self.gather(
             lambda pair, line: [Tagged(pair.source_words, pair.source_tags, line, WORLD)], seed, ledger
         )
@@ -95,8 +111,8 @@ def read_lists(path: Path, split: str, ledger: Ledger, words: str, tags: str) ->
             ledger.skip(split, str(path), line, f"no {words}")
     if wrong:
         raise DataError(
-            f"{path}: every word needs a tag, but {some(wrong)}. Mend these lines, or name other keys with data.words "
-            "and data.tags"
+            f"{path}: every word needs a tag, but {some(wrong)}. Correct these lines, or name other keys with "
+            "data.words and data.tags"
         )
     ledger.record(split, str(path), read=len(rows), kept=len(kept))
     return kept
@@ -106,14 +122,6 @@ def listed(cell: Any) -> tuple[str, ...]:
     """The items of a cell. A word that is nothing but space, as "\\u00a0" is, stays a word."""
     items = cell.split() if isinstance(cell, str) else cell if isinstance(cell, list) else [cell]
     return tuple(as_text(item) or (item if isinstance(item, str) else "") for item in items)
-
-
-def unfit(one: Tagged) -> str:
-    """What is wrong with a sentence; nothing where words and tags go together."""
-    if len(one.words) != len(one.tags):
-        return f"{len(one.words)} words and {len(one.tags)} tags"
-    empty = [name for name, own in (("word", one.words), ("tag", one.tags)) if "" in own]
-    return f"an empty {' and an empty '.join(empty)}" if empty else ""
 
 
 # -- columns --------------------------------------------------------------------------------------------------
@@ -177,8 +185,8 @@ def refuse_missing(path: Path, lines: Sequence[Cells], word: int, tag: int) -> N
     if wrong:
         needed = f"{usual} columns as in most lines" if LAST in (word, tag) else f"at least {max(word, tag)} columns"
         raise DataError(
-            f"{path}: every line needs {needed}, a word and its tag among them, but {some(wrong)}. Mend these lines, "
-            "or name the columns with data.word and data.tag"
+            f"{path}: every line needs {needed}, a word and its tag among them, but {some(wrong)}. Correct these "
+            "lines, or name the columns with data.word and data.tag"
         )
 
 

@@ -4,84 +4,71 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 from pydantic import Field
 
+from regard.core.config import Config
 from regard.core.errors import DataError
-from regard.data.example_files import WORLD, SplitFiles, WorldPart
-from regard.data.examples import ExampleCorpus
+from regard.data.corpus import Corpus
+from regard.data.examples import Asked, Reference
 from regard.data.ledger import Ledger
 from regard.data.readers import read_lines
-from regard.data.tables import as_text, column_names, read_table, suffix
+from regard.data.sources.entries import ExampleEntry, chosen
+from regard.data.sources.example_files import ExampleFiles
+from regard.data.sources.files import Found
+from regard.data.sources.world import WORLD, WorldData
+from regard.data.tables import TABLE_SUFFIXES, as_text, column_names, read_table, suffix
 
 ANYWHERE = -1
 """The place of an answer that nobody has named."""
 NOWHERE = "an answer does not stand in its context"
 
 
-class Reference(NamedTuple):
-    """An answer, and at which character of the context it starts."""
+class QuestionColumns(Config):
+    """Which columns of a table hold what. ``start`` may be absent: then an answer is looked for."""
 
-    text: str
-    start: int
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question about a context, and its answers; none: the context does not say."""
-
-    question: str
-    context: str
-    answers: tuple[Reference, ...] = ()
-    line: int = 0
-    origin: str = ""
-
-    @property
-    def source(self) -> str:
-        return f"{self.question}\t{self.context}"
-
-    @property
-    def target(self) -> str:
-        return self.answers[0].text if self.answers else ""
-
-    def texts(self) -> tuple[str, ...]:
-        return self.question, self.context
+    question: str = Field(default="question", min_length=1)
+    context: str = Field(default="context", min_length=1)
+    answer: str = Field(default="answer", min_length=1)
+    start: str = "answer_start"
 
 
-class QuestionFiles(SplitFiles):
+class QuestionEntry(QuestionColumns, ExampleEntry):
+    """Files of questions, with columns of their own if need be."""
+
+
+class QuestionFiles(QuestionColumns, ExampleFiles[QuestionEntry, Asked]):
     """SQuAD's JSON (1.1 or 2.0), or .csv, .tsv, .jsonl with a question, a context and an answer in each row.
 
     ``start`` names the column of an answer's place; where there is none, the answer is looked for. An empty answer says
     that the context has none. In .jsonl there may be several: a list, or a table of ``text`` and ``answer_start``.
     """
 
+    suffixes: ClassVar[tuple[str, ...]] = TABLE_SUFFIXES
+    example: ClassVar[str] = "path/to/questions.json"
+
     kind: str = "questions"
-    question: str = Field(default="question", min_length=1)
-    context: str = Field(default="context", min_length=1)
-    answer: str = Field(default="answer", min_length=1)
-    start: str = "answer_start"
 
-    def load(self, seed: int, ledger: Ledger) -> ExampleCorpus[Asked]:
-        return self.gather(lambda path, split: self.read(path, split, ledger), seed, ledger)
-
-    def read(self, path: Path, split: str, ledger: Ledger) -> list[Asked]:
+    def read(self, found: Found, split: str, ledger: Ledger) -> list[Asked]:
+        path = found.paths[0]
         held = squad(path)
-        rows = list(self.rows(path) if held is None else squad_rows(held, path))
-        kept = [found for row in rows if (found := mended(row, split, ledger)) is not None]
+        columns = chosen(QuestionColumns, self, found.entry)
+        rows = list(table_rows(path, columns) if held is None else squad_rows(held, path))
+        kept = [placed for row in rows if (placed := mended(row, split, ledger)) is not None]
         ledger.record(split, str(path), read=len(rows), kept=len(kept))
         return kept
 
-    def rows(self, path: Path) -> Iterator[Asked]:
-        """The records of a table as they stand there."""
-        columns = [self.question, self.context, self.answer]
-        if self.start and self.start in column_names(path):
-            columns.append(self.start)
-        for line, (question, context, answer, *start) in read_table(path, columns):
-            answers = references(answer, start[0] if start else None)
-            yield Asked(as_text(question), whole_text(context), answers, line, str(path))
+
+def table_rows(path: Path, columns: QuestionColumns) -> Iterator[Asked]:
+    """The records of a table as they are there."""
+    names = [columns.question, columns.context, columns.answer]
+    if columns.start and columns.start in column_names(path):
+        names.append(columns.start)
+    for line, (question, context, answer, *start) in read_table(path, names):
+        answers = references(answer, start[0] if start else None)
+        yield Asked(as_text(question), whole_text(context), answers, line, str(path))
 
 
 def references(answer: Any, start: Any) -> tuple[Reference, ...]:
@@ -190,12 +177,12 @@ def occurrences(context: str, text: str) -> list[int]:
 # -- the small world --------------------------------------------------------------------------------------------
 
 
-class WorldQuestions(WorldPart):
+class WorldQuestions(WorldData):
     """English sentences of the small world and everything that can be asked about them."""
 
     kind: str = "world-questions"
 
-    def load(self, seed: int, ledger: Ledger) -> ExampleCorpus[Asked]:
+    def load(self, seed: int, ledger: Ledger) -> Corpus[Asked]:
         return self.gather(about, seed, ledger)
 
 
