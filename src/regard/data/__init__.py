@@ -41,6 +41,7 @@ DATA = Choices(
         "python-code": "regard.data.sources.text_files:PythonCode",
         "world-english": "regard.data.sources.text_files:WorldEnglish",
         "labelled": "regard.data.sources.labelled:LabelledFiles",
+        "pictures": "regard.data.sources.pictures:PictureFiles",
         "world-moods": "regard.data.sources.labelled:WorldMoods",
         "tagged": "regard.data.sources.tagged:TaggedFiles",
         "world-tags": "regard.data.sources.tagged:WorldTags",

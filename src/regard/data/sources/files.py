@@ -112,7 +112,7 @@ class FileData(DataPart, Generic[AnyEntry]):
             for entry in entries:
                 for one in self.files_of(entry, f"data.{key}"):
                     files.append(one)
-                    lacking = [path.absolute() for path in one.paths if not path.is_file()]
+                    lacking = [path.absolute() for path in one.paths if not path.exists()]
                     missing.setdefault(f"data.{key}", []).extend(lacking)
         lost = [path for paths in missing.values() for path in paths]
         if lost:
