@@ -87,7 +87,7 @@ def test_a_pattern_takes_what_it_matches_and_heads_are_chosen_by_number(model: T
     assert list(second_head) == ["decoder.layers.0.cross", "decoder.layers.1.cross"]
     for name, attention in second_head.items():
         assert torch.equal(attention.weights, all_heads[name].weights[:, 1:])
-    with record(model, model.source_attention) as seen:
+    with record(model, model.anatomy.source_attention) as seen:
         assert list(seen) == list(second_head)
 
 

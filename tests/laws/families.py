@@ -19,12 +19,13 @@ from regard.attention.softmax import AdditiveScore, ScaledDot, Softmax
 from regard.core.anatomy import Anatomy
 from regard.core.answers import Answer
 from regard.core.batch import Batch, Examples
+from regard.core.ports import INPUT, OUTPUT, Ports, tokens_at
 from regard.core.seams import Decodable, Hypothesis
 from regard.core.symbols import EOS, SOS
 from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus
+from regard.data.modalities.both import Modalities
 from regard.data.padding import pad
-from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
 from regard.layers.blocks import EncoderLayer, PreNorm
 from regard.layers.dropout import Dropout
@@ -51,20 +52,20 @@ class Gru(nn.Module):
     """Its decoder asks the mechanism once a step; the tap then holds the steps along T."""
 
     anatomy = Anatomy(source_attention="attention")
-    source_attention = anatomy.source_attention
 
     def __init__(self, config: GruConfig, ports: Ports) -> None:
         super().__init__()
         width = config.width
-        self.source_embedding = TokenEmbedding(sizes.inputs, width)
-        self.target_embedding = TokenEmbedding(sizes.outputs, width)
+        inputs, outputs = (tokens_at(ports, side, config.kind).size for side in (INPUT, OUTPUT))
+        self.source_embedding = TokenEmbedding(inputs, width)
+        self.target_embedding = TokenEmbedding(outputs, width)
         self.encoder = nn.GRU(width, width, batch_first=True, bidirectional=True)
         self.first = nn.Linear(width, width)
         self.attention = Softmax(AdditiveScore(width, 2 * width, width))
         self.cell = nn.GRUCell(3 * width, width)
         self.combine = nn.Linear(3 * width, width)
         self.dropout = Dropout(config.dropout)
-        self.head = VocabularyHead(sizes.outputs, width, self.target_embedding)
+        self.head = VocabularyHead(outputs, width, self.target_embedding)
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         return self.read(target_BT, self.start((source_BS, source_lengths_B)))
@@ -134,7 +135,8 @@ class DecoderOnly(nn.Module):
     def __init__(self, config: DecoderOnlyConfig, ports: Ports) -> None:
         super().__init__()
         width = config.width
-        self.embedding = TokenEmbedding(sizes.outputs, width)
+        symbols = tokens_at(ports, OUTPUT, config.kind).size
+        self.embedding = TokenEmbedding(symbols, width)
         self.position = Rotary()
         self.blocks = nn.ModuleList(
             EncoderLayer(
@@ -145,7 +147,7 @@ class DecoderOnly(nn.Module):
             for _ in range(config.layers)
         )
         self.norm = nn.LayerNorm(width)
-        self.head = VocabularyHead(sizes.outputs, width, self.embedding)
+        self.head = VocabularyHead(symbols, width, self.embedding)
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
         return self.read(tokens_BT, None)
@@ -184,8 +186,8 @@ class LanguageModelConfig(TaskPart):
     breaks_by: float = float("nan")
     additive: bool = True
 
-    def build(self, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> LanguageModel:
-        return LanguageModel(self, corpus, vocabularies)
+    def build(self, corpus: Corpus, modalities: Modalities, seed: int) -> LanguageModel:
+        return LanguageModel(self, corpus, modalities)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,15 +208,15 @@ class LanguageModel:
 
     static_shapes = False
 
-    def __init__(self, config: LanguageModelConfig, corpus: Corpus, vocabularies: Vocabularies) -> None:
+    def __init__(self, config: LanguageModelConfig, corpus: Corpus, modalities: Modalities) -> None:
         self.config = config
         self.additive = config.additive
-        self.vocabularies = vocabularies
+        self.vocabularies = modalities.vocabularies
         self.trained = 0
         self._encoded = {
             split: [
                 np.asarray(ids[: config.longest], np.int64)
-                for ids in vocabularies.target.encode_batch([pair.target for pair in pairs])
+                for ids in self.vocabularies.target.encode_batch([pair.target for pair in pairs])
             ]
             for split, pairs in corpus.splits.items()
         }

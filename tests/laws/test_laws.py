@@ -17,10 +17,13 @@ from regard.core.symbols import EOS, SOS
 from regard.core.taps import attention_points, record
 from regard.decoding.options import Beam, Greedy, Strategy
 from regard.layers import CELLS, FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS
+from regard.layers.fronts import ARRAY_FRONTS
+from regard.layers.grid_positions import GRID_POSITIONS
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.models import MODELS
 from regard.training import checkpoints
 from tests.laws.subjects import (
+    ARRAY_READERS,
     ATTENTIVE,
     SOURCE_READERS,
     SUBJECTS,
@@ -55,7 +58,9 @@ def _without_gradients(request: pytest.FixtureRequest) -> Any:
 
 
 def test_no_family_position_or_mechanism_escapes_the_laws() -> None:
-    assert set(MODELS.kinds()) <= kinds_covered("kind")
+    assert set(MODELS.kinds()) <= kinds_covered("kind") | kinds_covered("kind", ARRAY_READERS)
+    assert set(ARRAY_FRONTS.kinds()) == kinds_covered("front.kind", ARRAY_READERS)
+    assert set(GRID_POSITIONS.kinds()) == kinds_covered("position.kind", ARRAY_READERS)
     assert set(POSITIONS.kinds()) == kinds_covered("position.kind")
     assert set(MECHANISMS.kinds()) | set(READERS.kinds()) == kinds_covered("attention.kind")
     assert set(REACHES.kinds()) == kinds_covered("attention.reach.kind")
@@ -280,7 +285,7 @@ def _keeper(kept: list[tuple[Tensor, Tensor]]) -> Callable[..., None]:
 def test_taps_on_the_source_ignore_padding(subject: Subject) -> None:
     model: Any = subject.build()
     source_BS, lengths_B = collate(model, SOURCES)
-    with record(model, model.source_attention) as seen:
+    with record(model, model.anatomy.source_attention) as seen:
         parallel(model, (source_BS, lengths_B), TARGET_BT)
     beyond_BS = torch.arange(source_BS.shape[1]) >= lengths_B[:, None]
     for attention in seen.values():

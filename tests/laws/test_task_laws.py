@@ -19,15 +19,16 @@ from regard.core import capabilities
 from regard.core.answers import LabelAnswer, SpanAnswer, TagsAnswer
 from regard.core.batch import Batch, Examples, move
 from regard.core.errors import DataError
+from regard.core.inputs import Inputs
 from regard.core.task import Session, Task
 from regard.data.batching import in_length_order
 from regard.data.corpus import Pair
-from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Greedy
 from regard.layers.headed import Headed
 from regard.runs.recipe import Recipe
 from regard.runs.train import build_task, headed, load_corpus, settled
 from regard.tasks import TASKS
+from regard.tasks.classification import ClassBatch
 from regard.tasks.reading import logits_of
 from regard.tasks.translation import Translation
 from regard.training.learner import Learner
@@ -117,7 +118,7 @@ def make(name: str) -> Subject:
     recipe = Recipe.of({**TREES[name], "seed": 3})
     corpus = load_corpus(recipe)
     recipe = settled(recipe, corpus)
-    task = build_task(recipe, corpus, Vocabularies.train(recipe.tokenizer, corpus))  # type: ignore[arg-type]
+    task = build_task(recipe, corpus, recipe.input.fit(corpus, recipe.tokenizer))
     return Subject(task, headed(recipe, task))
 
 
@@ -381,18 +382,21 @@ def answers_questions(subject: Subject) -> None:
     assert all(isinstance(one, SpanAnswer) and one.text == context[one.start : one.stop] for one in found)
 
 
+def read(batch: Any) -> Inputs:
+    return batch.inputs if isinstance(batch, ClassBatch) else batch.text
+
+
 def labels(subject: Subject) -> None:
-    batch: Any = subject.batches(1)[0]
+    batch = subject.batches(1)[0]
     with torch.no_grad():
-        assert logits_of(subject.model.eval(), batch.text).shape[-1] == len(subject.task.labels)
+        assert logits_of(subject.model.eval(), read(batch)).shape[-1] == len(subject.task.labels)
     assert len(set(subject.task.labels)) == len(subject.task.labels)
 
 
 def reads_texts(subject: Subject) -> None:
     item = subject.task.examples("train", 0)[0]
-    batch: Any = subject.task.collate([item])
     tokens = subject.task.enclosed(item).tokens
-    assert np.array_equal(batch.text.tokens_BS[0][: len(tokens)], tokens)
+    assert np.array_equal(read(subject.task.collate([item])).values[0][: len(tokens)], tokens)
     for text in ("the cat\tthe dog", "who sleeps\t" + "the cat sleeps and " * 30):
         assert len(subject.task.enclose(text).tokens) <= subject.task.max_length
 

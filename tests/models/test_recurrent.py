@@ -127,7 +127,7 @@ def test_luong_s_attentional_state_by_its_formula() -> None:
 def test_a_monotonic_decoder_looks_around_its_own_position() -> None:
     model = built(LuongConfig, attention={"kind": "general", "reach": {"kind": "monotonic", "window": 1}})
     source_BS, lengths_B, target_BT = batch()
-    with record(model, model.source_attention) as seen:
+    with record(model, model.anatomy.source_attention) as seen:
         model(source_BS, lengths_B, target_BT)
     weights_TS = seen["attention"].weights[1, 0]
     distance_TS = (torch.arange(5)[:, None] - torch.arange(7)).abs()

@@ -26,7 +26,7 @@ SMALL: dict[str, Any] = {
 def small(ports: Ports = text_ports(17, 19), **settings: Any) -> Transformer:  # noqa: B008
     """A tiny model whose norms and biases are random, so that none of them can be left out unseen."""
     torch.manual_seed(5)
-    model = parse(TransformerConfig, {**SMALL, **settings}).build(sizes)
+    model = parse(TransformerConfig, {**SMALL, **settings}).build(ports)
     for weight in model.parameters():
         if weight.dim() == 1:
             nn.init.normal_(weight, mean=0.5)

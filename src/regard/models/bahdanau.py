@@ -55,7 +55,7 @@ class Bahdanau(nn.Module):
     anatomy = Anatomy(
         source_attention="attention", state_path="cell", reading=("source_embedding", "encoder", "dropout")
     )
-    capacity = 0
+    max_length = 0  # it reads as many tokens as one likes
 
     def __init__(self, config: BahdanauConfig, ports: Ports) -> None:
         super().__init__()

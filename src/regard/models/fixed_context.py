@@ -48,7 +48,7 @@ class FixedContext(nn.Module):
     """Everything that the decoder ever learns of the source is c = tanh(V h), h the encoder's last states."""
 
     anatomy = Anatomy(state_path="decoder.cells.0", reading=("source_embedding", "encoder", "dropout"))
-    capacity = 0
+    max_length = 0  # it reads as many tokens as one likes
 
     def __init__(self, config: FixedContextConfig, ports: Ports) -> None:
         super().__init__()

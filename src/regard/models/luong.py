@@ -57,7 +57,7 @@ class Luong(nn.Module):
         state_path="decoder.cells.0",
         reading=("source_embedding", "encoder", "dropout"),
     )
-    capacity = 0
+    max_length = 0  # it reads as many tokens as one likes
 
     def __init__(self, config: LuongConfig, ports: Ports) -> None:
         super().__init__()

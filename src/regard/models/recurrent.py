@@ -51,9 +51,8 @@ class Recurrent(nn.Module):
         depth_path="stack.cells.*",
         reading=("target_embedding", "dropout", "stack", "readout"),
     )
-    context = 0  # it reads as many tokens as one likes
     causal = True
-    capacity = 0
+    max_length = 0  # it reads as many tokens as one likes
 
     def __init__(self, config: RecurrentConfig, ports: Ports) -> None:
         super().__init__()
