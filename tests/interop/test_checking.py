@@ -14,8 +14,8 @@ import regard
 from regard.attention.masks import EVERYTHING
 from regard.attention.softmax import ScaledDot
 from regard.cli.main import main
-from regard.interop.onnx import export as onnx_export
 from regard.interop.checking import Check, check
+from regard.interop.onnx import export as onnx_export
 from regard.models import bert
 from regard.runs.load import load
 

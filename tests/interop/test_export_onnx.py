@@ -23,9 +23,10 @@ from regard.core.config import parse
 from regard.core.errors import OptionError, RunError
 from regard.core.ports import text_ports
 from regard.decoding.options import Greedy
-from regard.interop.onnx import export as onnx_export, running as onnx_running
 from regard.interop.checking import check
 from regard.interop.exporting import export
+from regard.interop.onnx import export as onnx_export
+from regard.interop.onnx import running as onnx_running
 from regard.interop.onnx.graphs import Graph, Values
 from regard.runs.recipe import Recipe
 

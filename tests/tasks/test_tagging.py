@@ -14,10 +14,10 @@ from hypothesis import strategies as some
 
 from regard.core.errors import DataError, OptionError
 from regard.core.task import Session
-from regard.data.examples import ExampleCorpus
+from regard.data.corpus import Corpus
+from regard.data.examples import Tagged
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
-from regard.data.tagged import Tagged
 from regard.data.vocabularies import Vocabularies
 from regard.data.word_pieces import WordPieceTokenizer
 from regard.decoding.options import Greedy
@@ -29,7 +29,7 @@ from regard.runs.train import train
 from regard.tasks.tagging import Tagging, TaggingConfig
 
 TINY = {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "dropout": 0.0, "position": {"longest": 40}}
-MOODS = {"kind": "world-moods", "train": 20, "validation": 2, "test": 2, "compositional": 0}
+MOODS = {"kind": "world-moods", "train_size": 20, "validation_size": 2, "test_size": 2, "compositional_size": 0}
 NAMES, PLACES, VERBS = ("Ann", "Bob", "Eve", "Tom"), ("Paris", "Rome", "Oslo"), ("sees", "likes", "leaves")
 
 
@@ -202,10 +202,11 @@ SENTENCES = (
 
 
 def tagging(longest: int = 20, splits: dict[str, tuple[Tagged, ...]] | None = None, **changes: Any) -> Tagging:
-    corpus = ExampleCorpus(splits or {"train": SENTENCES}, Ledger())
+    corpus = Corpus(splits or {"train": SENTENCES}, Ledger())
     pieces = WordPieceTokenizer(vocabulary=30, minimum_frequency=1)
     vocabularies = Vocabularies.train(pieces, corpus)  # type: ignore[arg-type]
-    return TaggingConfig(longest=longest, **changes).settled(corpus).build(corpus, Modalities.of_text(vocabularies), seed=1)
+    config = TaggingConfig(longest=longest, **changes).settled(corpus)
+    return config.build(corpus, Modalities.of_text(vocabularies), seed=1)
 
 
 def model_of(task: Tagging) -> torch.nn.Module:
