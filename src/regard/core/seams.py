@@ -138,6 +138,19 @@ class Body(Protocol):
 
 
 @runtime_checkable
+class HasGrid(Protocol):
+    """A body whose positions fill a grid (the patches of a picture), row by row after its class token."""
+
+    @property
+    def grid(self) -> tuple[int, ...]: ...
+
+    @property
+    def class_tokens(self) -> int:
+        """How many positions come before those of the grid."""
+        ...
+
+
+@runtime_checkable
 class ReadsAndWrites(Protocol):
     """A model with a source and an answer, which may have limits of their own."""
 

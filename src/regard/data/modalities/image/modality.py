@@ -153,6 +153,13 @@ class ImageModality:
         """Its pixels; a front makes fewer positions of them."""
         return Axis((), (self.frame.rows, self.frame.columns))
 
+    def describe(self, item: ImageItem) -> str:
+        return str(item.raw) if isinstance(item.raw, Picture) else "a picture"
+
+    def random_items(self, generator: np.random.Generator, rows: int, length: int) -> list[ImageItem]:
+        shape = rows, self.frame.rows, self.frame.columns, self.frame.channels
+        return [ImageItem(noise_HWC) for noise_HWC in generator.integers(0, 256, shape, np.uint8)]
+
     def decode_batch(self, items: Sequence[ImageItem]) -> np.ndarray:
         """pixels_BCHW, bytes, of the pictures as the model is shown them."""
         return apply_changes(read_batch([item.raw for item in items], self.frame), [item.change for item in items])
