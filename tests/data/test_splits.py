@@ -1,7 +1,6 @@
 """Corpora from files: splits that are kept apart, named where they are not, and errors with a remedy."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -10,8 +9,6 @@ from regard.core.errors import DataError, RecipeError
 from regard.data import DATA
 from regard.data.ledger import Ledger
 from regard.data.sources import CorpusFiles, PairFiles, SmallWorld
-
-MULTI30K = Path(__file__).parents[3] / "shared" / "data" / "multi30k" / "tok"
 
 
 def fill(folder, **splits):
@@ -154,9 +151,6 @@ def test_a_weight_on_what_is_not_trained_on_is_refused(tmp_path):
 
 
 def test_the_small_world_gives_gold_alignments_and_a_sound_ledger():
-    world = pytest.importorskip("regard.data.world")
-    if not hasattr(world, "splits"):
-        pytest.skip("regard.data.world has no splits() yet")
     corpus = SmallWorld(train=97, validation=11, test=13, compositional=7).load(3, Ledger())
     assert {split: len(pairs) for split, pairs in corpus.splits.items()} == {
         "train": 97, "validation": 11, "test": 13, "compositional": 7,
@@ -172,8 +166,7 @@ def test_the_table_of_data_parts_resolves():
     assert [DATA.resolve(kind)().kind for kind in DATA.kinds()] == list(DATA.kinds())
 
 
-@pytest.mark.skipif(not MULTI30K.is_dir(), reason="Multi30k is not at ../shared/data/multi30k/tok")
-def test_multi30k_reads_whole():
-    corpus = load(MULTI30K)
+def test_multi30k_reads_whole(shared):
+    corpus = load(shared("data/multi30k/tok"))
     assert corpus.ledger.total("read") == 29_000 + 1014 + 1000
     assert len(corpus.splits["validation"]) == 1014

