@@ -19,7 +19,7 @@ B, T, S, D, C = 2, 3, 5, 7, 4
 def reader(kind: str, reach: str = "global", **settings: int) -> Reader:
     torch.manual_seed(1)
     made = READERS.resolve(kind)(reach=REACHES.resolve(reach)(**settings))  # type: ignore[call-arg]
-    return made.build(D, D if kind == "dot" else C)  # type: ignore[attr-defined]
+    return made.build(D, D if kind == "dot" else C)
 
 
 def by_formula(read: Reader, kind: str, states_BTD: Tensor, memory_BSC: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.attention import MECHANISMS, formulas, softmax
+from regard.attention import MECHANISMS, AttentionContext, formulas, softmax
 from regard.attention.kernels import fused_attention, short_attention
 from regard.attention.masks import CAUSAL, EVERYTHING, Mask
 from regard.attention.softmax import ScaledDot, Softmax, SoftmaxConfig
@@ -16,18 +16,19 @@ from regard.core.errors import RecipeError
 from regard.core.seams import Mechanism
 
 BATCH, HEADS, LENGTH, KEY_WIDTH, VALUE_WIDTH = 2, 3, 5, 7, 11
+CONTEXT = AttentionContext(KEY_WIDTH, KEY_WIDTH, HEADS, max_length=LENGTH)
 Kernel = Callable[[Tensor, Tensor, Tensor, Mask, Tensor | None], Tensor]
 
 
 def every_mechanism() -> dict[str, Callable[[], nn.Module]]:
     made: dict[str, Callable[[], nn.Module]] = {
-        kind: lambda kind=kind: MECHANISMS.resolve(kind)(kind=kind).build(KEY_WIDTH, KEY_WIDTH)
+        kind: lambda kind=kind: MECHANISMS.resolve(kind)(kind=kind).build(CONTEXT)
         for kind in MECHANISMS.kinds()
     }
     for score in ("scaled-dot", "dot", "bilinear", "additive"):
         for temperature in (1.0, 0.5, 0.0):
             config = SoftmaxConfig(score=score, temperature=temperature)
-            made[f"{score} at {temperature}"] = lambda config=config: config.build(KEY_WIDTH, KEY_WIDTH)
+            made[f"{score} at {temperature}"] = lambda config=config: config.build(CONTEXT)
     return made
 
 
@@ -142,8 +143,8 @@ def test_queries_that_come_later_read_what_they_read_in_the_full_pass(mechanism:
 
 
 def test_kinds_give_the_published_kernel_and_refuse_a_negative_temperature() -> None:
-    assert isinstance(SoftmaxConfig().build(7, 7), ScaledDot)
-    assert isinstance(SoftmaxConfig(temperature=0.5).build(7, 7), Softmax)
+    assert isinstance(SoftmaxConfig().build(CONTEXT), ScaledDot)
+    assert isinstance(SoftmaxConfig(temperature=0.5).build(CONTEXT), Softmax)
     with pytest.raises(RecipeError, match=r"temperature: Input should be greater than or equal to 0, found -1\.0"):
         parse(SoftmaxConfig, {"temperature": -1.0})
 

@@ -2,6 +2,7 @@
 
 import datetime
 import re
+from abc import abstractmethod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,28 +16,52 @@ from regard.core.errors import RecipeError
 from regard.runs.recipe import Recipe, recipes
 
 
-class Circle(Part):
+class Shape(Part):
+    """What every shape can do."""
+
+    @abstractmethod
+    def area(self) -> float: ...
+
+
+class Circle(Shape):
     kind: str = "circle"
     radius: float = Field(1.0, gt=0)
 
+    def area(self) -> float:
+        return 3 * self.radius**2
 
-class Square(Part):
+
+class Square(Shape):
     kind: str = "square"
     side: int = 2
     corners: tuple[str, ...] = ("a", "b")
 
+    def area(self) -> float:
+        return self.side**2
 
-class Outside(Part):
+
+class Outside(Shape):
     """A part that the package does not know; named by its address."""
 
     loudness: int = 11
+
+    def area(self) -> float:
+        return 0.0
+
+
+class NoShape(Part):
+    """A configuration, but of something else."""
+
+
+class Unfinished(Shape):
+    """A shape that does not say how large it is."""
 
 
 class NotAPart:
     """Not a configuration, though it can be imported."""
 
 
-SHAPES = Choices("shape", "circle", {"circle": f"{__name__}:Circle", "square": f"{__name__}:Square"})
+SHAPES = Choices("shape", Shape, "circle", {"circle": f"{__name__}:Circle", "square": f"{__name__}:Square"})
 
 
 class Inner(Config):
@@ -55,7 +80,7 @@ class Outer(Config):
     quiet: bool = False
     sizes: tuple[int, ...] = (1, 2)
     training: Inner = Inner()
-    shape: Annotated[SerializeAsAny[Part], SHAPES] = Field(default_factory=SHAPES.make)
+    shape: Annotated[SerializeAsAny[Shape], SHAPES] = Field(default_factory=SHAPES.make)
 
 
 def complaint(tree: dict[str, Any]) -> str:
@@ -150,8 +175,10 @@ def test_a_part_from_outside_is_named_by_its_address_and_survives_a_round_trip()
     [
         ("no_such_package.parts:Thing", "shape kind 'no_such_package.parts:Thing' cannot be imported: No module named"),
         (f"{__name__}:Missing", f"shape kind '{__name__}:Missing' cannot be imported: module"),
-        (f"{__name__}:NotAPart", "but a subclass of regard.core.config.Part is needed: name the configuration class"),
-        (f"{__name__}:complaint", "but a subclass of regard.core.config.Part is needed"),
+        (f"{__name__}:NotAPart", f"but a subclass of {__name__}.Shape is needed: name the configuration class"),
+        (f"{__name__}:NoShape", f"but a subclass of {__name__}.Shape is needed: name the configuration class"),
+        (f"{__name__}:complaint", f"but a subclass of {__name__}.Shape is needed"),
+        (f"{__name__}:Unfinished", f"Unfinished' does not define area; {__name__}.Shape says what each of them takes"),
     ],
 )
 def test_an_outside_part_that_cannot_be_used_says_why(address: str, message: str) -> None:

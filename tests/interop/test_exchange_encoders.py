@@ -36,7 +36,7 @@ from regard.data.vocabularies import Vocabularies
 from regard.data.word_pieces import WordPieceTokenizer
 from regard.interop.checking import check
 from regard.interop.exporting import export
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.training.checkpoints import weights_hash, weights_of
@@ -131,7 +131,7 @@ def test_a_text_has_the_same_ids(whole: Pair) -> None:
         assert [tokenizer.specials.sos, *tokenizer.encode(text), tokenizer.specials.eos] == theirs(text)["input_ids"]
     mask = theirs.mask_token
     for text in (f"the {mask} house", f"{mask}, one{mask}"):
-        assert run.task.filling(run.model, run.device).read([text])[0] == theirs(text)["input_ids"]
+        assert run.task.filling(run.session()).read([text])[0] == theirs(text)["input_ids"]
     assert run.task.masking.mask not in tokenizer.encode(f"the {mask}"), "a text that is only read spells it"
 
 
@@ -139,7 +139,7 @@ def test_the_recipe_is_complete(whole: Pair) -> None:
     _, run, _ = whole
     model: Any = run.model
     task: Any = run.recipe.task
-    assert (task.kind, task.context, model.context) == ("masked-language-model", LONGEST, LONGEST)
+    assert (task.kind, task.context, model.max_length) == ("masked-language-model", LONGEST, LONGEST)
     assert run.recipe.data.kind == "text"
 
 
@@ -175,7 +175,7 @@ def test_byte_pairs_in_two_files(tmp_path: Path) -> None:
     import_folder(folder, tmp_path / "run")
     run = regard.load(tmp_path / "run")
     text = "the small <mask>, two old"
-    assert run.task.filling(run.model, run.device).read([text])[0] == BYTE_PAIRS.encode(text).ids
+    assert run.task.filling(run.session()).read([text])[0] == BYTE_PAIRS.encode(text).ids
 
 
 def test_old_names_of_tensors(tmp_path: Path) -> None:

@@ -1,10 +1,81 @@
 """How a query reads a memory: scores, masks, one mechanism a file, heads around any of them."""
 
-from regard.core.config import Choices
+from __future__ import annotations
 
-MECHANISMS = Choices("attention", "softmax", {"softmax": "regard.attention.softmax:SoftmaxConfig"})
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from regard.core.config import Choices, Part
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from regard.attention.heads import CrossHeads, HeadShape, SelfHeads
+    from regard.attention.readers import Reader
+    from regard.core.seams import Mechanism
+
+    NewNorm = Callable[[int], nn.Module]
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionContext:
+    """What a mechanism is told about its place in a model when it is built.
+
+    ``max_length`` is the most keys that it will see (0: as many as one likes), ``layer`` counts from 0 to
+    ``layers`` − 1, and ``causal`` says that it is used where no query may look ahead.
+    """
+
+    query_width: int
+    key_width: int
+    heads: int = 1
+    max_length: int = 0
+    layer: int = 0
+    layers: int = 1
+    causal: bool = False
+
+
+class MechanismPart(Part):
+    """Settings of a mechanism."""
+
+    @abstractmethod
+    def build(self, context: AttentionContext) -> Mechanism: ...
+
+
+class HeadsPart(Part):
+    """Settings of heads: how queries, keys and values are projected, around any mechanism."""
+
+    @abstractmethod
+    def self_attention(
+        self, shape: HeadShape, mechanism: Mechanism, *, bias: bool, new_norm: NewNorm
+    ) -> SelfHeads: ...
+
+    @abstractmethod
+    def cross_attention(
+        self, shape: HeadShape, mechanism: Mechanism, *, bias: bool, new_norm: NewNorm
+    ) -> CrossHeads: ...
+
+
+class ReaderPart(Part):
+    """Settings of the one head of a recurrent decoder."""
+
+    @abstractmethod
+    def build(self, state_width: int, memory_width: int) -> Reader: ...
+
+
+class ReachPart(Part):
+    """Settings of how far a recurrent decoder's attention reaches."""
+
+    @abstractmethod
+    def build(self, score: nn.Module, query_width: int) -> Mechanism: ...
+
+
+MECHANISMS = Choices("attention", MechanismPart, "softmax", {"softmax": "regard.attention.softmax:SoftmaxConfig"})
+HEADS = Choices("projection", HeadsPart, "multi-head", {"multi-head": "regard.attention.heads:MultiHeadConfig"})
 READERS = Choices(
     "attention",
+    ReaderPart,
     "additive",
     {
         "additive": "regard.attention.readers:AdditiveReaderConfig",
@@ -14,6 +85,7 @@ READERS = Choices(
 )
 REACHES = Choices(
     "reach",
+    ReachPart,
     "global",
     {
         "global": "regard.attention.local:GlobalConfig",

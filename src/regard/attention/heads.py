@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 
+from regard.attention import HeadsPart
 from regard.attention.formulas import join_heads, split_heads
 from regard.attention.masks import Mask
 from regard.core.seams import Mechanism, Position
@@ -48,6 +49,30 @@ def no_norm(width: int) -> nn.Module:
     return nn.Identity()
 
 
+class SelfHeads(Protocol):
+    """Heads of a sequence over itself, as a block of any family calls them; an ``nn.Module``."""
+
+    shape: HeadShape
+
+    def __call__(
+        self, x_BTD: Tensor, mask: Mask, position: Position | None = None, cache: Cache | None = None
+    ) -> Tensor: ...
+
+    def new_cache(self, rows: int, like: Tensor, room: int = 0) -> Cache:
+        """An empty one; with room for so many positions nothing is moved until they are full."""
+        ...
+
+
+class CrossHeads(Protocol):
+    """Heads of a sequence over another one, which is projected once; an ``nn.Module``."""
+
+    shape: HeadShape
+
+    def memory(self, memory_BSD: Tensor, mask: Mask) -> Memory: ...
+
+    def __call__(self, x_RTD: Tensor, memory: Memory) -> Tensor: ...
+
+
 class SelfAttention(nn.Module):
     """Multi-head attention of a sequence over itself (Vaswani et al. 2017, section 3.2.2).
 
@@ -56,12 +81,11 @@ class SelfAttention(nn.Module):
     """
 
     def __init__(
-        self, shape: HeadShape, mechanism: nn.Module, *, bias: bool = True, new_norm: NewNorm = no_norm
+        self, shape: HeadShape, mechanism: Mechanism, *, bias: bool = True, new_norm: NewNorm = no_norm
     ) -> None:
         super().__init__()
         self.shape = shape.filled()
         self.project = nn.Linear(shape.width, sum(self.shape.splits), bias=bias)
-        self.stacked = {"project": self.shape.splits}  # matrices that stand on one another, by their rows
         self.query_norm, self.key_norm = new_norm(self.shape.key_width), new_norm(self.shape.key_width)
         self.mechanism = mechanism
         self.output = nn.Linear(self.shape.heads * self.shape.value_width, shape.width, bias=bias)
@@ -71,7 +95,7 @@ class SelfAttention(nn.Module):
         self, x_BTD: Tensor, mask: Mask, position: Position | None = None, cache: Cache | None = None
     ) -> Tensor:
         """With a cache: of new positions over everything so far."""
-        q_BTJ, k_BTJ, v_BTJ = self.project(x_BTD).split(self.shape.splits, dim=-1)
+        q_BTJ, k_BTJ, v_BTJ = self.projected(x_BTD)
         q_BHTK = self.query_norm(split_heads(q_BTJ, self.shape.heads))
         k_BGSK = self.key_norm(split_heads(k_BTJ, self.shape.groups))
         v_BGSV = split_heads(v_BTJ, self.shape.groups)
@@ -86,12 +110,23 @@ class SelfAttention(nn.Module):
         out_BHTV = attend(self.mechanism, q_BHTK, k_BGSK, v_BGSV, mask, bias)
         return self.output(join_heads(out_BHTV))
 
+    def projected(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values, of all heads side by side."""
+        q_BTJ, k_BTJ, v_BTJ = self.project(x_BTD).split(self.shape.splits, dim=-1)
+        return q_BTJ, k_BTJ, v_BTJ
+
     def new_cache(self, rows: int, like: Tensor, room: int = 0) -> Cache:
         """An empty one; with room for so many positions nothing is moved until they are full."""
         shape = self.shape
         k = like.new_empty(rows, shape.groups, room, shape.key_width)
         v = like.new_empty(rows, shape.groups, room, shape.value_width)
         return Cache(k, v)
+
+    def residual_outputs(self) -> tuple[nn.Linear, ...]:
+        return (self.output,)
+
+    def stacked_matrices(self) -> dict[Tensor, tuple[int, ...]]:
+        return {self.project.weight: self.shape.splits}
 
 
 class CrossAttention(nn.Module):
@@ -100,7 +135,7 @@ class CrossAttention(nn.Module):
     def __init__(
         self,
         shape: HeadShape,
-        mechanism: nn.Module,
+        mechanism: Mechanism,
         *,
         memory_width: int = 0,
         bias: bool = True,
@@ -111,7 +146,6 @@ class CrossAttention(nn.Module):
         queries, keys, values = self.shape.splits
         self.project_query = nn.Linear(shape.width, queries, bias=bias)
         self.project_memory = nn.Linear(memory_width or shape.width, keys + values, bias=bias)
-        self.stacked = {"project_memory": (keys, values)}
         self.query_norm, self.key_norm = new_norm(self.shape.key_width), new_norm(self.shape.key_width)
         self.mechanism = mechanism
         self.output = nn.Linear(self.shape.heads * self.shape.value_width, shape.width, bias=bias)
@@ -133,16 +167,38 @@ class CrossAttention(nn.Module):
         out_BHTV = attend(self.mechanism, q_BHTK, memory.k_BGSK, memory.v_BGSV, memory.mask, None)
         return self.output(join_heads(out_BHTV).reshape(rows, positions, -1))
 
+    def residual_outputs(self) -> tuple[nn.Linear, ...]:
+        return (self.output,)
+
+    def stacked_matrices(self) -> dict[Tensor, tuple[int, ...]]:
+        return {self.project_memory.weight: self.shape.splits[1:]}
+
+
+class MultiHeadConfig(HeadsPart):
+    """Each head has queries of its own, and keys and values of its own or its group's."""
+
+    kind: str = "multi-head"
+
+    def self_attention(
+        self, shape: HeadShape, mechanism: Mechanism, *, bias: bool = True, new_norm: NewNorm = no_norm
+    ) -> SelfAttention:
+        return SelfAttention(shape, mechanism, bias=bias, new_norm=new_norm)
+
+    def cross_attention(
+        self, shape: HeadShape, mechanism: Mechanism, *, bias: bool = True, new_norm: NewNorm = no_norm
+    ) -> CrossAttention:
+        return CrossAttention(shape, mechanism, bias=bias, new_norm=new_norm)
+
 
 def attend(
-    mechanism: nn.Module, q_BHTK: Tensor, k_BGSK: Tensor, v_BGSV: Tensor, mask: Mask, bias: Tensor | None
+    mechanism: Mechanism, q_BHTK: Tensor, k_BGSK: Tensor, v_BGSV: Tensor, mask: Mask, bias: Tensor | None
 ) -> Tensor:
     """Lets every head read; grouped keys and values are shown to each head of their group."""
     repeats = q_BHTK.shape[1] // k_BGSK.shape[1]
     if repeats > 1:
         k_BGSK = k_BGSK.repeat_interleave(repeats, dim=1)
         v_BGSV = v_BGSV.repeat_interleave(repeats, dim=1)
-    return cast(Mechanism, mechanism)(q_BHTK, k_BGSK, v_BGSV, mask, bias)
+    return mechanism(q_BHTK, k_BGSK, v_BGSV, mask, bias)
 
 
 @dataclass(slots=True)

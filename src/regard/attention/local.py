@@ -6,10 +6,10 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.attention import formulas
+from regard.attention import ReachPart, formulas
 from regard.attention.masks import Mask
 from regard.attention.softmax import Softmax, softmax_weights
-from regard.core.config import Part
+from regard.core.seams import Mechanism
 
 
 class Monotonic(nn.Module):
@@ -69,30 +69,30 @@ class Predictive(nn.Module):
         return lengths * torch.sigmoid(self.outer(torch.tanh(self.inner(q_BHTK))))
 
 
-class GlobalConfig(Part):
+class GlobalConfig(ReachPart):
     """Every source position may be read at every step."""
 
     kind: str = "global"
 
-    def build(self, score: nn.Module, query_width: int) -> nn.Module:
+    def build(self, score: nn.Module, query_width: int) -> Mechanism:
         return Softmax(score)
 
 
-class MonotonicConfig(Part):
+class MonotonicConfig(ReachPart):
     """A window of 2D + 1 positions that walks along with the target."""
 
     kind: str = "monotonic"
     window: int = Field(10, ge=1)  # D
 
-    def build(self, score: nn.Module, query_width: int) -> nn.Module:
+    def build(self, score: nn.Module, query_width: int) -> Mechanism:
         return Monotonic(score, self.window)
 
 
-class PredictiveConfig(Part):
+class PredictiveConfig(ReachPart):
     """A window of 2D + 1 positions around a place that the decoder predicts."""
 
     kind: str = "predictive"
     window: int = Field(10, ge=1)  # D
 
-    def build(self, score: nn.Module, query_width: int) -> nn.Module:
+    def build(self, score: nn.Module, query_width: int) -> Mechanism:
         return Predictive(score, self.window, query_width)

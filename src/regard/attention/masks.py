@@ -5,7 +5,7 @@ True means "may look" everywhere in this codebase (``nn.MultiheadAttention`` mea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -127,10 +127,12 @@ def inside_segments(segments_BT: Tensor) -> Mask:
     return Mask(query_segments_BT=segments_BT, key_segments_BS=segments_BT)
 
 
-def _either(one: Tensor | None, other: Tensor | None, join: object) -> Tensor | None:
+def _either(
+    one: Tensor | None, other: Tensor | None, join: Callable[[Tensor, Tensor], Tensor]
+) -> Tensor | None:
     if one is None or other is None:
         return other if one is None else one
-    return join(one, other)  # type: ignore[operator]
+    return join(one, other)
 
 
 def _rows(part: Tensor | None, rows_B: Tensor) -> Tensor | None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
-from regard.attention import REACHES
+from regard.attention import REACHES, ReachPart, ReaderPart
 from regard.attention.heads import Memory
 from regard.attention.masks import Mask
 from regard.attention.softmax import DotScore, ProjectedAdditiveScore
-from regard.core.config import Part
 from regard.core.errors import RecipeError
 from regard.core.seams import Mechanism
 
@@ -19,7 +18,7 @@ from regard.core.seams import Mechanism
 class Reader(nn.Module):
     """context_t = Σ_s a_t(s) h_s: what the decoder's state finds in the encoder's states."""
 
-    def __init__(self, project_query: nn.Module, project_key: nn.Module, mechanism: nn.Module) -> None:
+    def __init__(self, project_query: nn.Module, project_key: nn.Module, mechanism: Mechanism) -> None:
         super().__init__()
         self.project_query = project_query
         self.project_key = project_key
@@ -32,17 +31,16 @@ class Reader(nn.Module):
     def forward(self, states_RTD: Tensor, memory: Memory, position: int = 0) -> Tensor:
         """context_RTC for decoder states from ``position`` on. Rows that share a sentence stand where heads do."""
         q_BNTK = self.project_query(states_RTD).unflatten(0, (len(memory.k_BGSK), -1))
-        mechanism = cast(Mechanism, self.mechanism)
-        context_BNTC = mechanism(q_BNTK, memory.k_BGSK, memory.v_BGSV, memory.mask.at(position))
+        context_BNTC = self.mechanism(q_BNTK, memory.k_BGSK, memory.v_BGSV, memory.mask.at(position))
         return context_BNTC.flatten(0, 1)
 
 
-class AdditiveReaderConfig(Part):
+class AdditiveReaderConfig(ReaderPart):
     """vᵀ tanh(W s + U h) (Bahdanau et al. 2015); Luong's "concat" is the same, with [W U] called one matrix."""
 
     kind: str = "additive"
     hidden: int = Field(0, ge=0)  # the width in which state and memory meet; 0: the decoder's
-    reach: Annotated[SerializeAsAny[Part], REACHES] = Field(default_factory=REACHES.make)
+    reach: Annotated[SerializeAsAny[ReachPart], REACHES] = Field(default_factory=REACHES.make)
 
     def build(self, state_width: int, memory_width: int) -> Reader:
         hidden = self.hidden or state_width
@@ -50,14 +48,14 @@ class AdditiveReaderConfig(Part):
         nn.init.xavier_uniform_(query.weight)
         nn.init.xavier_uniform_(key.weight)
         nn.init.zeros_(key.bias)
-        return Reader(query, key, self.reach.build(ProjectedAdditiveScore(hidden), hidden))  # type: ignore[attr-defined]
+        return Reader(query, key, self.reach.build(ProjectedAdditiveScore(hidden), hidden))
 
 
-class DotReaderConfig(Part):
+class DotReaderConfig(ReaderPart):
     """s·h (Luong et al. 2015, eq. 8): nothing is learned, the widths must agree."""
 
     kind: str = "dot"
-    reach: Annotated[SerializeAsAny[Part], REACHES] = Field(default_factory=REACHES.make)
+    reach: Annotated[SerializeAsAny[ReachPart], REACHES] = Field(default_factory=REACHES.make)
 
     def build(self, state_width: int, memory_width: int) -> Reader:
         if state_width != memory_width:
@@ -65,16 +63,16 @@ class DotReaderConfig(Part):
                 f"model.attention: the dot score needs a decoder state ({state_width}) as wide as the encoder's states "
                 f'({memory_width}, both directions together); set kind = "general", or change a width'
             )
-        return Reader(nn.Identity(), nn.Identity(), self.reach.build(DotScore(), state_width))  # type: ignore[attr-defined]
+        return Reader(nn.Identity(), nn.Identity(), self.reach.build(DotScore(), state_width))
 
 
-class GeneralReaderConfig(Part):
+class GeneralReaderConfig(ReaderPart):
     """sᵀ W h (Luong et al. 2015, eq. 8): W h is the key, computed once per source."""
 
     kind: str = "general"
-    reach: Annotated[SerializeAsAny[Part], REACHES] = Field(default_factory=REACHES.make)
+    reach: Annotated[SerializeAsAny[ReachPart], REACHES] = Field(default_factory=REACHES.make)
 
     def build(self, state_width: int, memory_width: int) -> Reader:
         key = nn.Linear(memory_width, state_width, bias=False)
         nn.init.xavier_uniform_(key.weight)
-        return Reader(nn.Identity(), key, self.reach.build(DotScore(), state_width))  # type: ignore[attr-defined]
+        return Reader(nn.Identity(), key, self.reach.build(DotScore(), state_width))

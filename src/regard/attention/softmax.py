@@ -9,11 +9,11 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.attention import formulas
+from regard.attention import AttentionContext, MechanismPart, formulas
 from regard.attention.kernels import by_hand, fused_attention, short_attention
 from regard.attention.masks import Mask
-from regard.core.config import Part
 from regard.core.precision import narrow_type
+from regard.core.seams import Mechanism
 
 # Up to so many scores a head, plain products beat the fused kernel on a CPU (its blocks are larger
 # than the whole problem); above it the fused kernel saves the matrix. Measured by benchmarks/attention.py.
@@ -128,14 +128,14 @@ class ProjectedAdditiveScore(nn.Module):
         return formulas.additive_scores_projected(q_BHTC, k_BHSC, self.v_C)
 
 
-class SoftmaxConfig(Part):
+class SoftmaxConfig(MechanismPart):
     """Scaled dot-product attention, or another score or temperature by the plain formula."""
 
     kind: str = "softmax"
     score: Literal["scaled-dot", "dot", "bilinear", "additive"] = "scaled-dot"
     temperature: float = Field(1.0, ge=0)  # 0: the hard lookup
 
-    def build(self, query_width: int, key_width: int) -> nn.Module:
+    def build(self, context: AttentionContext) -> Mechanism:
         if self.score == "scaled-dot" and self.temperature == 1.0:
             return ScaledDot()
         score: nn.Module
@@ -144,7 +144,7 @@ class SoftmaxConfig(Part):
         elif self.score == "scaled-dot":
             score = ScaledDotScore()
         elif self.score == "bilinear":
-            score = BilinearScore(query_width, key_width)
+            score = BilinearScore(context.query_width, context.key_width)
         else:
-            score = AdditiveScore(query_width, key_width, key_width)
+            score = AdditiveScore(context.query_width, context.key_width, context.key_width)
         return Softmax(score, self.temperature)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import inspect
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -34,32 +35,37 @@ class Part(Config):
 
 
 AnyConfig = TypeVar("AnyConfig", bound=Config)
+AnyPart = TypeVar("AnyPart", bound=Part)
 
 
-class Choices:
-    """The alternatives at one place of a recipe; used as metadata of a field: ``Annotated[Part, CHOICES]``."""
+class Choices(Generic[AnyPart]):
+    """The alternatives at one place of a recipe; used as metadata of a field: ``Annotated[BasePart, CHOICES]``.
 
-    def __init__(self, what: str, default: str, table: Mapping[str, str]) -> None:
+    Every alternative is a subclass of ``base``, which declares what all of them can do.
+    """
+
+    def __init__(self, what: str, base: type[AnyPart], default: str, table: Mapping[str, str]) -> None:
         self.what = what
+        self.base = base
         self.default = default
         self.table = dict(table)
 
     def kinds(self) -> tuple[str, ...]:
         return tuple(self.table)
 
-    def with_default(self, default: str) -> Choices:
+    def with_default(self, default: str) -> Choices[AnyPart]:
         """The same alternatives where another one is usual."""
-        return Choices(self.what, default, self.table)
+        return Choices(self.what, self.base, default, self.table)
 
-    def but(self, **table: str) -> Choices:
+    def but(self, **table: str) -> Choices[AnyPart]:
         """The same alternatives, some of them with defaults of their own."""
-        return Choices(self.what, self.default, {**self.table, **table})
+        return Choices(self.what, self.base, self.default, {**self.table, **table})
 
-    def only(self, *kinds: str) -> Choices:
+    def only(self, *kinds: str) -> Choices[AnyPart]:
         """Some of the alternatives, the first of them by default."""
-        return Choices(self.what, kinds[0], {kind: self.table[kind] for kind in kinds})
+        return Choices(self.what, self.base, kinds[0], {kind: self.table[kind] for kind in kinds})
 
-    def resolve(self, kind: str) -> type[Part]:
+    def resolve(self, kind: str) -> type[AnyPart]:
         """The configuration class behind a kind, or behind ``package.module:Class``."""
         address = self.table.get(kind, kind)
         if ":" not in address:
@@ -75,14 +81,19 @@ class Choices:
                 f"{self.what} kind {kind!r} cannot be imported: {error}; "
                 "check the spelling, and that the package is installed or on PYTHONPATH"
             ) from error
-        if not (isinstance(found, type) and issubclass(found, Part)):
+        if not (isinstance(found, type) and issubclass(found, self.base)):
             raise RecipeError(
-                f"{self.what} kind {kind!r} is {found!r}, but a subclass of regard.core.config.Part is needed: "
-                "name the configuration class, the one with build()"
+                f"{self.what} kind {kind!r} is {found!r}, but a subclass of {self.base.__module__}."
+                f"{self.base.__qualname__} is needed: name the configuration class, the one with build()"
+            )
+        if inspect.isabstract(found):
+            raise RecipeError(
+                f"{self.what} kind {kind!r} does not define {', '.join(sorted(found.__abstractmethods__))}; "
+                f"{self.base.__module__}.{self.base.__qualname__} says what each of them takes and gives"
             )
         return found
 
-    def make(self) -> Any:
+    def make(self) -> AnyPart:
         """The default choice with its own defaults."""
         return self.resolve(self.default)(kind=self.default)
 
@@ -223,6 +234,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise RecipeError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
 
 
-def to_toml(config: Config) -> str:
-    """The complete configuration, every default written out."""
-    return tomli_w.dumps(config.model_dump())
+def to_toml(config: Config | Mapping[str, Any]) -> str:
+    """The complete configuration, every default written out; or a tree of tables as it is."""
+    return tomli_w.dumps(config.model_dump() if isinstance(config, Config) else dict(config))

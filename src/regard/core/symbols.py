@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 PAD, SOS, EOS, UNK = 0, 1, 2, 3
 SPECIAL_SYMBOLS = ("<pad>", "<sos>", "<eos>", "<unk>")
@@ -24,6 +24,10 @@ class Specials:
     unk: int = UNK
     opening: int = -1
     mask: int = -1
+
+    def named(self) -> dict[str, int]:
+        """Every id by the name of its duty."""
+        return asdict(self)
 
     def known(self) -> tuple[int, ...]:
         every = (self.pad, self.sos, self.eos, self.unk, self.opening, self.mask)

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.core.errors import NoMatrix, OptionError
+from regard.core.seams import Mechanism
 
 Call = tuple[Tensor, Tensor, Any, Tensor | None]
 """Queries, keys, mask and bias, as one mechanism was asked once."""
@@ -31,7 +32,7 @@ class Attention:
     """
 
     name: str
-    mechanism: Any
+    mechanism: Mechanism
     heads: Sequence[int] | None = None
     rows: Sequence[int] | None = None
     calls: list[Call] = field(default_factory=list)
@@ -83,7 +84,8 @@ class Attention:
         if self.heads is not None:
             self._refuse_heads_beyond(q_BHTK.shape[1])
             mask = mask.part(heads=self.heads)
-            q_BHTK, k_BHSK, bias = (_chosen(one, self.heads) for one in (q_BHTK, k_BHSK, bias))  # type: ignore[assignment]
+            q_BHTK, k_BHSK = _chosen(q_BHTK, self.heads), _chosen(k_BHSK, self.heads)
+            bias = None if bias is None else _chosen(bias, self.heads)
         if rows is None:
             self._append((q_BHTK, k_BHSK, mask, bias))
             return
@@ -106,9 +108,9 @@ class Attention:
             raise OptionError(f"{self.name} has {number} heads, counted from 0; there is no head {', '.join(beyond)}")
 
 
-def _chosen(tensor: Tensor | None, heads: Sequence[int]) -> Tensor | None:
+def _chosen(tensor: Tensor, heads: Sequence[int]) -> Tensor:
     """A copy with the given heads along the third axis from the end; what all heads share stays as it is."""
-    if tensor is None or tensor.dim() < 3 or tensor.shape[-3] == 1:
+    if tensor.dim() < 3 or tensor.shape[-3] == 1:
         return tensor
     return tensor.index_select(-3, torch.tensor(list(heads), device=tensor.device))
 
@@ -154,7 +156,7 @@ def record(
         rows = sorted(set(rows))
     recording, handles = Recording(), []
     for name, mechanism in matching_attention(model, pattern).items():
-        tapped = Attention(name, mechanism, heads, rows)
+        tapped = Attention(name, cast(Mechanism, mechanism), heads, rows)
         recording._found[name] = tapped
         handles.append(mechanism.register_forward_pre_hook(_recorder(tapped), with_kwargs=True))
     try:
@@ -182,8 +184,12 @@ def attention_points(model: nn.Module) -> dict[str, nn.Module]:
     return {
         name.removesuffix(".mechanism"): module
         for name, module in model.named_modules()
-        if hasattr(module, "has_matrix") and callable(getattr(module, "weights", None))
+        if is_mechanism(module)
     }
+
+
+def is_mechanism(module: object) -> bool:
+    return isinstance(module, Mechanism)
 
 
 def matching_attention(model: nn.Module, pattern: str) -> dict[str, nn.Module]:

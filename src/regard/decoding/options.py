@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from regard.core.config import Part
-from regard.decoding.sentences import Search
+
+if TYPE_CHECKING:
+    from regard.decoding.sentences import Search
 
 
 class Strategy(Part):
@@ -26,6 +28,19 @@ class Strategy(Part):
     @abstractmethod
     def rows(self) -> int:
         """How many rows of a batch one sentence takes."""
+
+    @property
+    def answers(self) -> int:
+        """How many answers each input gets."""
+        return 1
+
+    def reseeded(self, by: int) -> Strategy:
+        """The same with another seed, where chance has a part in it."""
+        return self
+
+    def alone(self) -> Strategy:
+        """The same with one row for each input, where rows do not depend on one another."""
+        return self
 
     @abstractmethod
     def build(self) -> Search:
@@ -75,6 +90,10 @@ class Beam(Strategy):
     def rows(self) -> int:
         return self.size
 
+    @property
+    def answers(self) -> int:
+        return self.n_best
+
     def build(self) -> Search:
         from regard.decoding import beam
 
@@ -106,6 +125,16 @@ class Sampling(Strategy):
     @property
     def rows(self) -> int:
         return self.n_best
+
+    @property
+    def answers(self) -> int:
+        return self.n_best
+
+    def reseeded(self, by: int) -> Sampling:
+        return self.model_copy(update={"seed": self.seed + by})
+
+    def alone(self) -> Sampling:
+        return self.model_copy(update={"n_best": 1})
 
     def build(self) -> Search:
         from regard.decoding import sampling

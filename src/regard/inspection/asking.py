@@ -10,13 +10,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard.core.batch import move
+from regard.core.capabilities import Continues, Fills, ReadsTexts, Translates
 from regard.core.errors import OptionError
+from regard.data.modalities.text.enclosing import Enclosed, collate_texts
 from regard.decoding.options import Strategy
 from regard.inspection.head_names import Kind
 from regard.inspection.splits import places, task_over
+from regard.layers.headed import Headed
 from regard.runs.load import Run
-from regard.tasks.enclosing import Enclosed, side_by_side
-from regard.tasks.translation import refuse_long
+from regard.tasks.masking import Stretches
+from regard.tasks.translation import check_source_lengths
 
 UNKNOWN = -1  # no answer is expected here
 
@@ -36,9 +40,9 @@ class Question:
     tokens: tuple[str, ...]
     blank: int  # what a token of the text is hidden behind
     closing: int  # the symbol that separates texts
-    collate: Callable[[Question], tuple[Tensor, ...]]
+    collate: Callable[[Question], tuple[Any, ...]]
 
-    def inputs(self) -> tuple[Tensor, ...]:
+    def inputs(self) -> tuple[Any, ...]:
         """What the model takes."""
         return self.collate(self)
 
@@ -58,16 +62,16 @@ class Question:
 def question(run: Run, text: str, target: str = "") -> Question:
     """The text as the run's model reads it; of a translator together with the target, or with its own answer."""
     task = run.task
-    if hasattr(task, "encode_pairs"):
+    if isinstance(task, Translates):
         return _pair(run, text, target)
     if target:
         raise OptionError(f"{run.folder.path} ({run.recipe.task.kind}) reads one text; leave the target out")
-    if hasattr(task, "continuation"):
+    if isinstance(task, Continues):
         return _running(run, text)
-    if hasattr(task, "filling"):
-        return _masked(run, text)
-    if hasattr(task, "enclose"):
-        return _headed(run, text)
+    if isinstance(task, Fills):
+        return _masked(run, task, text)
+    if isinstance(task, ReadsTexts):
+        return _headed(run, task, text)
     raise OptionError(
         f"{run.folder.path}: how a text is read under the task {run.recipe.task.kind!r} is not known here; "
         "use regard.record on the model itself"
@@ -91,20 +95,21 @@ def split_questions(run: Run, split: str = "validation", examples: int = 50) -> 
     """Examples of one of the recipe's splits, evenly chosen, for all that takes texts: pairs, or stretches of text."""
     task = task_over(run, split)
     found = task.examples(split, 0)
-    if hasattr(task, "encode_pairs"):
+    if isinstance(task, Translates):
         return [_of_pair(run, found[at].source.tolist(), found[at].target.tolist()) for at in places(found, examples)]
-    if hasattr(task, "continuation"):
+    if isinstance(task, Continues):
         return [_of_text(run, found[at].tokens[:-1].tolist()) for at in places(found, examples)]
-    if hasattr(task, "enclose"):
+    if isinstance(task, ReadsTexts):
         return [_of_enclosed(run, task.enclosed(found[at])) for at in places(found, examples)]
-    return [_of_masked(run, found.plain(at).tolist()) for at in places(found, examples)]
+    assert isinstance(found.items, Stretches), "masked language models alone are left"
+    return [_of_masked(run, found.items.plain(at).tolist()) for at in places(found, examples)]
 
 
 def _pair(run: Run, text: str, target: str) -> Question:
     source, answer = run.vocabularies.source, run.vocabularies.target
     longest = getattr(run.model, "longest", (0, 0))
     source_ids = source.encode(text.strip())  # as pairs are read from files
-    refuse_long([source_ids], longest[0])
+    check_source_lengths([source_ids], longest[0])
     if target:
         answer_ids = answer.encode(target.strip())
     else:
@@ -151,9 +156,9 @@ def _of_text(run: Run, ids: Sequence[int]) -> Question:
     )
 
 
-def _masked(run: Run, text: str) -> Question:
+def _masked(run: Run, task: Fills, text: str) -> Question:
     specials = run.vocabularies.target.specials
-    inside = run.task.filling(run.model, run.device).reader.encode(text, add_special_tokens=False).ids
+    inside = task.filling(run.session()).reader.encode(text, add_special_tokens=False).ids
     _refuse_beyond(2 + len(inside), getattr(run.model, "context", 0), "the text, the symbols around it among them,")
     return _of_masked(run, (specials.sos, *inside, specials.eos))
 
@@ -171,11 +176,11 @@ def _of_masked(run: Run, ids: Sequence[int]) -> Question:
     return Question((), tuple(ids), expected, asked, (), tokens, specials.mask, specials.eos, collate)
 
 
-def _headed(run: Run, text: str) -> Question:
+def _headed(run: Run, task: ReadsTexts, text: str) -> Question:
     """One text, or two with a tab between them, as a head's body reads them."""
-    enclosed = run.task.enclose(text)
+    enclosed = task.enclose(text)
     length = len(enclosed.tokens) + enclosed.cut
-    _refuse_beyond(length, run.task.config.longest, "the text, the symbols around it among them,")
+    _refuse_beyond(length, task.max_length, "the text, the symbols around it among them,")
     return _of_enclosed(run, enclosed)
 
 
@@ -183,10 +188,9 @@ def _of_enclosed(run: Run, enclosed: Enclosed) -> Question:
     """Nothing is expected at its positions: the answer is one for the whole text."""
     tokenizer, specials = run.vocabularies.source, run.vocabularies.source.specials
 
-    def collate(own: Question) -> tuple[Tensor, ...]:
-        batch = side_by_side([replace(enclosed, tokens=np.array(own.ids))], specials.pad, run.device)
-        held = (batch.tokens_BS, batch.lengths_B, batch.segments_BS)
-        return tuple(one for one in held if one is not None)
+    def collate(own: Question) -> tuple[Any, ...]:
+        batch = move(collate_texts([replace(enclosed, tokens=np.array(own.ids))], specials.pad), run.device)
+        return (batch,)
 
     ids = tuple(enclosed.tokens.tolist())
     blank = specials.mask if specials.mask >= 0 else specials.unk
@@ -206,7 +210,7 @@ def _refuse_beyond(length: int, most: int, what: str) -> None:
 @torch.inference_mode()
 def answer(model: Any, asked: Question) -> Tensor:
     """logits_TW at every position of the ids."""
-    if hasattr(model, "body"):
+    if isinstance(model, Headed):
         raise OptionError(
             "a head on a body answers for the whole text, or in symbols of its own, not in tokens at each position; "
             "ask it with run.answers"

@@ -125,14 +125,14 @@ def _measure(title: str, named: dict[str, Any], figure: str) -> dict[str, Any]:
 
 def trained_flow(folder: Path) -> GradientFlow:
     run = load(folder)
-    source, target_BT = random_batch(run.vocabularies.sizes(), DISTANCE, ROWS, seed=0)
+    source, target_BT = random_batch(run.vocabularies.ports(), DISTANCE, ROWS, seed=0)
     return gradient_flow(run.model.cpu(), source, target_BT)
 
 
 def new_cell(kind: str, width: int = 64) -> Any:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        return CELLS.resolve(kind)().build(width, width)  # type: ignore[attr-defined]
+        return CELLS.resolve(kind)().build(width, width)
 
 
 def write_report(report: Report, folder: Path) -> Path:

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError
 from regard.core.taps import passing
 from regard.inspection.alignment_figure import three_digits
@@ -59,7 +60,7 @@ class Depths:
 
 def levels(model: nn.Module) -> list[str]:
     """The modules whose outputs are the states on their way to the answer, in order."""
-    pattern = str(getattr(model, "depth_path", ""))
+    pattern = anatomy_of(model).depth_path
     if not pattern:
         raise OptionError(
             f"{type(model).__name__} reads its answers off once, from all it has found: there are no depths; "

@@ -8,6 +8,7 @@ from typing import Literal
 
 from torch import nn
 
+from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError, enumerate_problems
 from regard.core.taps import attention_points, matching_attention
 
@@ -51,7 +52,7 @@ def refuse_unknown(model: nn.Module, heads: Iterable[HeadAt]) -> None:
 
 def kind_of(model: nn.Module, name: str) -> Kind:
     """What the attention of this name reads."""
-    pattern = str(getattr(model, "source_attention", ""))
+    pattern = anatomy_of(model).source_attention
     if not pattern:
         return "text"
     if fnmatchcase(name, pattern):

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.core.seams import Progress
 from regard.core.taps import record
+from regard.core.task import Progress
 from regard.inspection.alignment_figure import three_digits
 from regard.inspection.asking import Question, questions
 from regard.inspection.head_names import HeadAt, Kind, every_head, kind_of

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from regard.core.seams import Progress
 from regard.core.taps import record
+from regard.core.task import Progress
 from regard.inspection.asking import Question, axes, questions
 from regard.inspection.head_names import HeadAt, Kind, every_head, kind_of
 from regard.runs.load import Run

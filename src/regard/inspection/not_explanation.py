@@ -17,8 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.core.seams import Progress
+from regard.core.anatomy import anatomy_of
 from regard.core.taps import record
+from regard.core.task import Progress
 from regard.inspection.asking import Question, answer, questions
 from regard.inspection.change import total_variation
 from regard.inspection.editing import permuted, reweighted, uniform
@@ -104,7 +105,7 @@ def not_explanation(
     progress: Progress | None = None,
 ) -> NotExplanation:
     """Both experiments over the heads that match; by default of a translator those over its source, of others all."""
-    pattern = pattern or str(getattr(run.model, "source_attention", "*"))
+    pattern = pattern or anatomy_of(run.model).source_attention or "*"
     heads = every_head(run.model, pattern)
     asked = questions(run, texts, targets)
     found = []

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.core.anatomy import anatomy_of
 from regard.core.taps import answers, attention_points, passing
 from regard.inspection.alignment_figure import three_digits
 from regard.inspection.asking import axes, question
@@ -85,7 +86,7 @@ def stream(run: Run, text: str, target: str = "") -> Stream:
     """Norms and activations at every position; of what a model does not have, nothing."""
     model: Any = run.model.eval()
     asked = question(run, text, target)
-    on_the_way = levels(model) if hasattr(model, "depth_path") else []
+    on_the_way = levels(model) if anatomy_of(model).depth_path else []
     layers = [
         name
         for name, module in model.named_modules()

@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention import softmax
+from regard.core.capabilities import Continues, Fills, HasLabels
+from regard.core.inputs import Inputs
 from regard.core.taps import attention_points
 from regard.layers.headed import Headed
 from regard.runs.load import Run
@@ -58,35 +60,35 @@ class Probe:
     @classmethod
     def of(cls, run: Run, seed: int) -> Probe:
         generator = torch.Generator().manual_seed(seed)
-        sizes = run.vocabularies.sizes()
+        inputs, outputs = run.vocabularies.source.size, run.vocabularies.target.size
         model: Any = run.model.cpu().float()
-        if hasattr(run.task, "continuation"):
-            length = min(LENGTH, model.context or LENGTH)
-            return cls(model, None, torch.randint(4, sizes.outputs, (ROWS, length), generator=generator))
+        if isinstance(run.task, Continues):
+            length = min(LENGTH, model.max_length or LENGTH)
+            return cls(model, None, torch.randint(4, outputs, (ROWS, length), generator=generator))
         specials = run.vocabularies.source.specials
         if isinstance(model, Headed):
             body: Any = model.body
-            length = min(size for size in (body.capacity, getattr(run.recipe.task, "longest", 0), LENGTH) if size)
+            length = min(size for size in (body.max_length, getattr(run.recipe.task, "longest", 0), LENGTH) if size)
             lengths_B = torch.tensor([max(length - 5 * row, 1) for row in range(ROWS)])
-            tokens_BS = torch.randint(4, sizes.inputs, (ROWS, length), generator=generator)
+            tokens_BS = torch.randint(4, inputs, (ROWS, length), generator=generator)
             tokens_BS[torch.arange(length) >= lengths_B[:, None]] = max(specials.pad, 0)
             return cls(model, None, tokens_BS, lengths_B)
-        if hasattr(run.task, "filling"):
-            length = min(LENGTH, model.context or LENGTH)
+        if isinstance(run.task, Fills):
+            length = min(LENGTH, model.max_length or LENGTH)
             lengths_B = torch.tensor([max(length - 5 * row, 1) for row in range(ROWS)])
-            tokens_BS = torch.randint(sizes.outputs, (ROWS, length), generator=generator)
+            tokens_BS = torch.randint(outputs, (ROWS, length), generator=generator)
             tokens_BS[tokens_BS == specials.pad] = specials.mask  # inside a text nothing is padding
             tokens_BS[torch.arange(length) >= lengths_B[:, None]] = specials.pad
             return cls(model, None, tokens_BS, lengths_B)
-        source_BS = torch.randint(4, sizes.inputs, (ROWS, LENGTH), generator=generator)
+        source_BS = torch.randint(4, inputs, (ROWS, LENGTH), generator=generator)
         lengths_B = torch.tensor([LENGTH - 5 * row for row in range(ROWS)])
         source_BS[torch.arange(ROWS), lengths_B - 1] = specials.eos
         source_BS[torch.arange(LENGTH) >= lengths_B[:, None]] = specials.pad
-        return cls(model, (source_BS, lengths_B), torch.randint(4, sizes.outputs, (ROWS, LENGTH), generator=generator))
+        return cls(model, (source_BS, lengths_B), torch.randint(4, outputs, (ROWS, LENGTH), generator=generator))
 
     def logits(self) -> Tensor:
         if isinstance(self.model, Headed):
-            said = self.model(self.tokens_BT, self.lengths_B).float()
+            said = self.model(Inputs(self.tokens_BT, self.lengths_B)).float()
             return said[:, None] if said.dim() == 2 else self.visible(said)  # of a whole text, or of every token
         if self.lengths_B is not None:
             return self.visible(self.model.head(self.model(self.tokens_BT, self.lengths_B)).float())
@@ -205,5 +207,4 @@ def choice(run: Run, place: int) -> str:
     """What stands at a place of the logits: a piece, or what a head chooses among."""
     if not isinstance(run.model, Headed):
         return run.vocabularies.target.token(place)
-    labels = getattr(run.recipe.task, "labels", ())
-    return str(labels[place] if labels else place)
+    return run.task.labels[place] if isinstance(run.task, HasLabels) else str(place)

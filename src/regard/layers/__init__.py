@@ -1,9 +1,65 @@
 """Parts between attention and a model: embeddings, positions, feed-forward, norms, blocks, cells, the loss."""
 
-from regard.core.config import Choices
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from regard.core.config import Choices, Part
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from regard.core.seams import Position
+    from regard.layers.cells import Cell
+    from regard.layers.embeddings import OneHot, TokenEmbedding
+
+
+class PositionPart(Part):
+    """Settings of how a model knows where a token stands."""
+
+    @abstractmethod
+    def build(self, model_width: int, heads: int) -> Position: ...
+
+
+class ScalingPart(Part):
+    """Settings of how the frequencies of rotary positions are stretched."""
+
+    @abstractmethod
+    def scale(self, frequencies_C: Tensor) -> Tensor: ...
+
+
+class FeedForwardPart(Part):
+    """Settings of the network that works on every position by itself."""
+
+    @abstractmethod
+    def build(self, model_width: int, dropout: float) -> nn.Module: ...
+
+
+class NormPart(Part):
+    """Settings of a norm."""
+
+    @abstractmethod
+    def build(self, width: int) -> nn.Module: ...
+
+
+class CellPart(Part):
+    """Settings of a recurrent cell."""
+
+    @abstractmethod
+    def build(self, input_width: int, width: int) -> Cell: ...
+
+
+class EmbeddingPart(Part):
+    """Settings of how a symbol becomes a vector."""
+
+    @abstractmethod
+    def build(self, symbols: int) -> TokenEmbedding | OneHot: ...
+
 
 POSITIONS = Choices(
     "position",
+    PositionPart,
     "sinusoidal",
     {
         "sinusoidal": "regard.layers.positions:SinusoidalConfig",
@@ -15,8 +71,19 @@ POSITIONS = Choices(
         "none": "regard.layers.positions:NoPositionConfig",
     },
 )
+SCALINGS = Choices(
+    "scaling",
+    ScalingPart,
+    "none",
+    {
+        "none": "regard.layers.rotary:NoScaling",
+        "linear": "regard.layers.rotary:LinearScaling",
+        "llama3": "regard.layers.rotary:Llama3Scaling",
+    },
+)
 FEED_FORWARDS = Choices(
     "feed-forward",
+    FeedForwardPart,
     "plain",
     {
         "plain": "regard.layers.feed_forward:FeedForwardConfig",
@@ -25,6 +92,7 @@ FEED_FORWARDS = Choices(
 )
 NORMS = Choices(
     "norm",
+    NormPart,
     "layer",
     {
         "layer": "regard.layers.norms:LayerNormConfig",
@@ -35,6 +103,7 @@ HEAD_NORMS = NORMS.but(none="regard.layers.norms:NoNormConfig").with_default("no
 """Of the queries and keys of a head."""
 CELLS = Choices(
     "cell",
+    CellPart,
     "gru",
     {
         "rnn": "regard.layers.cells:RnnConfig",
@@ -44,6 +113,7 @@ CELLS = Choices(
 )
 EMBEDDINGS = Choices(
     "embedding",
+    EmbeddingPart,
     "learned",
     {
         "learned": "regard.layers.embeddings:LearnedConfig",

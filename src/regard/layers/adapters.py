@@ -12,6 +12,7 @@ from torch.nn.utils import parametrize
 
 from regard.core.config import Config
 from regard.core.errors import OptionError
+from regard.layers.headed import Headed
 
 UNCHANGED, CHANGE_A, CHANGE_B = (f".parametrizations.weight.{own}" for own in ("original", "0.a_RD", "0.b_DR"))
 """How torch names a matrix with a change on it."""
@@ -44,7 +45,7 @@ def add_adapters(model: nn.Module, config: AdapterConfig) -> list[str]:
     """Hangs a change on every matching layer of the body and freezes all else in it; returns the layers' names."""
     if not config.rank:
         return []
-    body = getattr(model, "body", model)
+    body = model.body if isinstance(model, Headed) else model
     linear = {name: module for name, module in body.named_modules() if isinstance(module, nn.Linear)}
     chosen = [name for name in linear if matches(name, config.targets)]
     if not chosen:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from regard.attention.heads import Cache, CrossAttention, Memory, SelfAttention
+from regard.attention.heads import Cache, CrossHeads, Memory, SelfHeads
 from regard.attention.masks import Mask
+from regard.core.modules import WritesResidual
 from regard.core.seams import Position
 from regard.layers.dropout import Dropout
 
@@ -49,7 +50,7 @@ class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward, each in a residual."""
 
     def __init__(
-        self, attention: SelfAttention, feed_forward: nn.Module, residual: Callable[[], nn.Module]
+        self, attention: SelfHeads, feed_forward: nn.Module, residual: Callable[[], nn.Module]
     ) -> None:
         super().__init__()
         self.attention = attention
@@ -67,8 +68,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(
         self,
-        attention: SelfAttention,
-        cross: CrossAttention,
+        attention: SelfHeads,
+        cross: CrossHeads,
         feed_forward: nn.Module,
         residual: Callable[[], nn.Module],
     ) -> None:
@@ -91,9 +92,9 @@ class DecoderLayer(nn.Module):
 class CausalStack(nn.Module):
     """A decoder alone: blocks of masked self-attention over the text so far, and a norm at their end."""
 
-    def __init__(self, layers: Iterable[EncoderLayer], position: nn.Module, norm: nn.Module, dropout: float) -> None:
+    def __init__(self, layers: Iterable[EncoderLayer], position: Position, norm: nn.Module, dropout: float) -> None:
         super().__init__()
-        self.position: Any = position
+        self.position = position
         self.dropout = Dropout(dropout)
         self.layers = nn.ModuleList(layers)
         self.norm = norm
@@ -107,7 +108,8 @@ class CausalStack(nn.Module):
 
     def new_caches(self, rows: int, room: int, like: Tensor) -> list[Cache]:
         """Empty ones, with room for so many positions; more room is made when it is needed."""
-        return [layer.attention.new_cache(rows, like, room) for layer in self.layers]  # type: ignore[union-attr, operator]
+        layers = cast("list[EncoderLayer]", list(self.layers))
+        return [layer.attention.new_cache(rows, like, room) for layer in layers]
 
 
 @dataclass(slots=True)
@@ -125,12 +127,16 @@ class StackState:
 
 
 def start_small(stack: nn.Module, spread: float = 0.02) -> None:
-    """Small random weights; what each of the 2 L sub-layers adds is √(2 L) times smaller (Radford et al. 2019)."""
-    layers = [module for module in stack.modules() if isinstance(module, EncoderLayer)]
-    last = {id(module) for layer in layers for module in (layer.attention.output, layer.feed_forward.outer)}
-    for module in stack.modules():
+    """Small random weights; what each of the 2 L sub-layers adds is √(2 L) times smaller (Radford et al. 2019).
+
+    A sub-layer says itself by which of its layers it adds (``WritesResidual``).
+    """
+    every = list(stack.modules())
+    depth = sum(isinstance(module, EncoderLayer) for module in every)
+    last = {id(own) for module in every if isinstance(module, WritesResidual) for own in module.residual_outputs()}
+    for module in every:
         if isinstance(module, nn.Linear):
-            nn.init.normal_(module.weight, std=spread / (math.sqrt(2 * len(layers)) if id(module) in last else 1.0))
+            nn.init.normal_(module.weight, std=spread / (math.sqrt(2 * depth) if id(module) in last else 1.0))
 
 
 def run_layer(layer: nn.Module, recompute: bool, *inputs: Any) -> Tensor:

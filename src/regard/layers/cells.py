@@ -11,7 +11,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from regard.core.config import Part
+from regard.layers import CellPart
 
 State = tuple[Tensor, ...]
 """What a cell remembers, by row: (h,) or, with a memory cell, (h, c). The first is what others see."""
@@ -75,7 +75,7 @@ class Cell(nn.Module):
         return (like.new_zeros(rows, self.width),) * self.parts
 
 
-class RnnConfig(Part):
+class RnnConfig(CellPart):
     """The plain recurrent cell."""
 
     kind: str = "rnn"
@@ -84,7 +84,7 @@ class RnnConfig(Part):
         return Cell(input_width, width, rnn_step, gates=1, parts=1)
 
 
-class GruConfig(Part):
+class GruConfig(CellPart):
     """Gates that let the past through unchanged."""
 
     kind: str = "gru"
@@ -93,7 +93,7 @@ class GruConfig(Part):
         return Cell(input_width, width, gru_step, gates=3, parts=1)
 
 
-class LstmConfig(Part):
+class LstmConfig(CellPart):
     """A memory cell beside the state; its forget gate starts open (Gers et al. 2000)."""
 
     kind: str = "lstm"

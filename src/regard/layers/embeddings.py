@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -12,9 +12,9 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.core.config import Part
 from regard.core.errors import RecipeError
-from regard.core.symbols import Sizes
+from regard.core.ports import INPUT, OUTPUT, Ports, share_vocabulary, tokens_at
+from regard.layers import EmbeddingPart
 
 Tied = Literal["all", "output", "none"]
 """Which embeddings share one matrix: source, target and output; target and output; none."""
@@ -102,21 +102,29 @@ class VocabularyHead(nn.Module):
         return functional.linear(states_BTD, self.weight, self.bias)
 
 
-def output_matrix(head: nn.Module) -> Tensor:
+class OutputLayer(Protocol):
+    """What turns states into logits by one product: a ``VocabularyHead``, or an ``nn.Linear``."""
+
+    @property
+    def weight(self) -> Tensor: ...
+
+    @property
+    def bias(self) -> Tensor | None: ...
+
+
+def output_matrix(head: OutputLayer) -> Tensor:
     """The matrix with which ``output_states`` are multiplied to give logits: a bias is one more column of it."""
-    weight_WD: Tensor = head.weight  # type: ignore[assignment]
-    bias_W: Tensor | None = getattr(head, "bias", None)
-    return weight_WD if bias_W is None else torch.cat((weight_WD, bias_W[:, None]), dim=1)
+    return head.weight if head.bias is None else torch.cat((head.weight, head.bias[:, None]), dim=1)
 
 
-def output_states(head: nn.Module, states_ND: Tensor) -> Tensor:
+def output_states(head: OutputLayer, states_ND: Tensor) -> Tensor:
     """States as ``output_matrix`` wants them: with a constant 1 for the bias, where there is one."""
-    if getattr(head, "bias", None) is None:
+    if head.bias is None:
         return states_ND
     return torch.cat((states_ND, states_ND.new_ones(len(states_ND), 1)), dim=1)
 
 
-class LearnedConfig(Part):
+class LearnedConfig(EmbeddingPart):
     """A learned vector for each symbol."""
 
     kind: str = "learned"
@@ -126,7 +134,7 @@ class LearnedConfig(Part):
         return TokenEmbedding(symbols, self.width)
 
 
-class OneHotConfig(Part):
+class OneHotConfig(EmbeddingPart):
     """A vector with a single 1, as wide as the vocabulary."""
 
     kind: str = "one-hot"
@@ -135,7 +143,7 @@ class OneHotConfig(Part):
         return OneHot(symbols)
 
 
-class BorrowedConfig(Part):
+class BorrowedConfig(EmbeddingPart):
     """Vectors from a word2vec or GloVe file, text or binary, for the words that the tokenizer knows."""
 
     kind: str = "borrowed"
@@ -149,6 +157,13 @@ class BorrowedConfig(Part):
         return BorrowedEmbedding(symbols, self.width, frozen=self.frozen)
 
 
+@runtime_checkable
+class HasEmbedding(Protocol):
+    """Settings of a family that lets one choose how symbols become vectors."""
+
+    embedding: EmbeddingPart
+
+
 class Embeddings(NamedTuple):
     """Both sides' embeddings and the output matrix, sharing what they are told to share."""
 
@@ -157,15 +172,16 @@ class Embeddings(NamedTuple):
     head: VocabularyHead
 
 
-def build_embeddings(config: Part, sizes: Sizes, tied: Tied, width: int) -> Embeddings:
+def build_embeddings(config: EmbeddingPart, ports: Ports, tied: Tied, width: int) -> Embeddings:
     """``width`` is the output's where nothing is tied."""
-    target = config.build(sizes.outputs)  # type: ignore[attr-defined]
-    source = target if tied == "all" and sizes.shared else config.build(sizes.inputs)  # type: ignore[attr-defined]
+    inputs, outputs = (tokens_at(ports, side, "any of these").size for side in (INPUT, OUTPUT))
+    target = config.build(outputs)
+    source = target if tied == "all" and share_vocabulary(ports) else config.build(inputs)
     if tied == "none":
-        return Embeddings(source, target, VocabularyHead(sizes.outputs, width))
+        return Embeddings(source, target, VocabularyHead(outputs, width))
     if isinstance(target, OneHot) or not target.weight.requires_grad:
         raise RecipeError(
             f"model.tied = {tied!r} makes the target embedding the output matrix too, which must be learned, but "
             f"model.embedding is {config.kind!r}; set model.tied = \"none\""
         )
-    return Embeddings(source, target, VocabularyHead(sizes.outputs, target.width, target))
+    return Embeddings(source, target, VocabularyHead(outputs, target.width, target))

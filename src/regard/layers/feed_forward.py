@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import torch
 from pydantic import Field
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from regard.core.config import Part
+from regard.layers import FeedForwardPart
 from regard.layers.dropout import Dropout
 
 GELU_SCALE, GELU_CUBE = 2 * math.sqrt(2 / math.pi), 0.044715
@@ -93,6 +93,14 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 Activation = Literal["relu", "squared-relu", "gelu", "gelu-tanh", "silu"]
 
 
+@runtime_checkable
+class HasActivation(Protocol):
+    """Settings of a network that say which function stands between its layers."""
+
+    @property
+    def activation(self) -> Activation: ...
+
+
 class FeedForward(nn.Module):
     """FFN(x) = f(x W₁ + b₁) W₂ + b₂ (Vaswani et al. 2017, eq. 2): two 1×1 convolutions over the sequence."""
 
@@ -111,6 +119,9 @@ class FeedForward(nn.Module):
     def forward(self, x_BTD: Tensor) -> Tensor:
         return self.outer(self.dropout(self.activation(self.inner(x_BTD))))
 
+    def residual_outputs(self) -> tuple[nn.Linear, ...]:
+        return (self.outer,)
+
 
 class GatedFeedForward(nn.Module):
     """FFN(x) = (f(x W₁) ⊙ x W₃) W₂ without biases (Shazeer 2020, eq. 6): one half decides what the other lets through.
@@ -123,7 +134,6 @@ class GatedFeedForward(nn.Module):
     ) -> None:
         super().__init__()
         self.inner = nn.Linear(width, 2 * hidden_width, bias=False)
-        self.stacked = {"inner": (hidden_width, hidden_width)}
         self.activation = activation
         self.dropout = Dropout(dropout)
         self.outer = nn.Linear(hidden_width, width, bias=False)
@@ -134,8 +144,14 @@ class GatedFeedForward(nn.Module):
         gate_BTF, open_BTF = self.inner(x_BTD).chunk(2, dim=-1)
         return self.outer(self.dropout(self.activation(gate_BTF) * open_BTF))
 
+    def residual_outputs(self) -> tuple[nn.Linear, ...]:
+        return (self.outer,)
 
-class FeedForwardConfig(Part):
+    def stacked_matrices(self) -> dict[Tensor, tuple[int, ...]]:
+        return {self.inner.weight: (self.outer.in_features, self.outer.in_features)}
+
+
+class FeedForwardConfig(FeedForwardPart):
     """Two layers with ReLU as published, or another activation."""
 
     kind: str = "plain"
@@ -146,7 +162,7 @@ class FeedForwardConfig(Part):
         return FeedForward(model_width, self.width, ACTIVATIONS[self.activation], dropout)
 
 
-class FourfoldConfig(Part):
+class FourfoldConfig(FeedForwardPart):
     """Two layers with GELU between them, by default four times as wide as the model."""
 
     kind: str = "plain"
@@ -157,7 +173,7 @@ class FourfoldConfig(Part):
         return FeedForward(model_width, self.width or 4 * model_width, ACTIVATIONS[self.activation], dropout)
 
 
-class GatedFeedForwardConfig(Part):
+class GatedFeedForwardConfig(FeedForwardPart):
     """Three matrices, SiLU (or GELU) in the gate; two thirds of the usual width have as many parameters."""
 
     kind: str = "gated"

@@ -8,10 +8,10 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.core.config import Part
+from regard.layers import NormPart
 
 
-class NoNormConfig(Part):
+class NoNormConfig(NormPart):
     """x as it is."""
 
     kind: str = "none"
@@ -20,7 +20,7 @@ class NoNormConfig(Part):
         return nn.Identity()
 
 
-class LayerNormConfig(Part):
+class LayerNormConfig(NormPart):
     """(x − mean) / √(variance + ε) · g + b (Ba et al. 2016)."""
 
     kind: str = "layer"
@@ -30,7 +30,7 @@ class LayerNormConfig(Part):
         return nn.LayerNorm(width, eps=self.epsilon)
 
 
-class RmsNormConfig(Part):
+class RmsNormConfig(NormPart):
     """x / √(mean of x² + ε) · g: nothing is subtracted (Zhang & Sennrich 2019)."""
 
     kind: str = "rms"

@@ -14,9 +14,9 @@ import torch
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
-from regard.core.config import Part
 from regard.core.errors import OptionError
-from regard.layers.rotary import SCALINGS, rotary_frequencies, rotate_pairs, turn_pairs, unscaled
+from regard.layers import SCALINGS, PositionPart, ScalingPart
+from regard.layers.rotary import rotary_frequencies, rotate_pairs, turn_pairs, unscaled
 
 
 def sinusoids(positions_T: Tensor, width: int) -> Tensor:
@@ -43,7 +43,10 @@ def two_dimensional_sinusoids(rows: int, columns: int, width: int) -> Tensor:
 class NoPosition(nn.Module):
     """Says nothing: the base whose three methods leave everything as it is."""
 
-    capacity = 0  # how many positions there are; 0: as many as one likes
+    @property
+    def max_length(self) -> int:
+        """How many positions there are; 0: as many as one likes."""
+        return 0
 
     def embed(self, x_BTD: Tensor, offset: int = 0) -> Tensor:
         return x_BTD
@@ -69,11 +72,11 @@ class TablePosition(NoPosition):
             self.register_buffer("table_SD", table_SD, persistent=False)
 
     @property
-    def capacity(self) -> int:  # type: ignore[override]
+    def max_length(self) -> int:
         return self.table_SD.shape[0] - self.first
 
     def rows(self, count: int, offset: int) -> Tensor:
-        longest = self.capacity
+        longest = self.max_length
         if offset + count > longest:
             raise OptionError(
                 f"a sequence of {offset + count} tokens does not fit into {longest} positions; "
@@ -156,7 +159,7 @@ class RelativeBias(NoPosition):
         return self.bias_HC[:, distance_TS.clamp(-self.longest, self.longest) + self.longest]
 
 
-class SinusoidalConfig(Part):
+class SinusoidalConfig(PositionPart):
     """Sinusoids, added as published or concatenated with a width of their own."""
 
     kind: str = "sinusoidal"
@@ -164,7 +167,7 @@ class SinusoidalConfig(Part):
     width: int = Field(16, ge=1)  # only where concatenated
     longest: int = Field(2048, ge=1)
 
-    def build(self, model_width: int, heads: int) -> nn.Module:
+    def build(self, model_width: int, heads: int) -> NoPosition:
         return joined(sinusoids, self.join, self.width, self.longest, model_width)
 
 
@@ -174,18 +177,20 @@ class ReversedBinaryConfig(SinusoidalConfig):
     kind: str = "reversed-binary"
     join: Literal["add", "concatenate"] = "concatenate"
 
-    def build(self, model_width: int, heads: int) -> nn.Module:
+    def build(self, model_width: int, heads: int) -> NoPosition:
         return joined(reversed_binary, self.join, self.width, self.longest, model_width)
 
 
-def joined(table: object, join: str, width: int, longest: int, model_width: int) -> nn.Module:
+def joined(
+    table: Callable[[Tensor, int], Tensor], join: str, width: int, longest: int, model_width: int
+) -> TablePosition:
     positions = torch.arange(longest)
     if join == "add":
-        return TablePosition(table(positions, model_width), learned=False)  # type: ignore[operator]
-    return ConcatenatedPosition(table(positions, width), model_width, learned=False)  # type: ignore[operator]
+        return TablePosition(table(positions, model_width), learned=False)
+    return ConcatenatedPosition(table(positions, width), model_width, learned=False)
 
 
-class LearnedConfig(Part):
+class LearnedConfig(PositionPart):
     """A learned vector for each position, as in BERT and GPT-2."""
 
     kind: str = "learned"
@@ -194,7 +199,7 @@ class LearnedConfig(Part):
     longest: int = Field(512, ge=1)
     first: int = Field(0, ge=0)  # rows before the first position's; RoBERTa's stands after the padding symbol's
 
-    def build(self, model_width: int, heads: int) -> nn.Module:
+    def build(self, model_width: int, heads: int) -> NoPosition:
         width = model_width if self.join == "add" else self.width
         table_SD = torch.randn(self.first + self.longest, width) * model_width**-0.5
         if self.join == "add":
@@ -202,42 +207,42 @@ class LearnedConfig(Part):
         return ConcatenatedPosition(table_SD, model_width, learned=True, first=self.first)
 
 
-class GridConfig(Part):
+class GridConfig(PositionPart):
     """Two-dimensional sinusoids for a grid of patches read row by row."""
 
     kind: str = "grid"
     rows: int = Field(16, ge=1)
     columns: int = Field(16, ge=1)
 
-    def build(self, model_width: int, heads: int) -> nn.Module:
+    def build(self, model_width: int, heads: int) -> NoPosition:
         return TablePosition(two_dimensional_sinusoids(self.rows, self.columns, model_width), learned=False)
 
 
-class RotaryConfig(Part):
+class RotaryConfig(PositionPart):
     """Rotary positions, their frequencies stretched or not."""
 
     kind: str = "rotary"
     base: float = Field(10000.0, gt=0)
-    scaling: Annotated[SerializeAsAny[Part], SCALINGS] = Field(default_factory=SCALINGS.make)
+    scaling: Annotated[SerializeAsAny[ScalingPart], SCALINGS] = Field(default_factory=SCALINGS.make)
 
-    def build(self, model_width: int, heads: int) -> nn.Module:
-        return Rotary(self.base, self.scaling.scale)  # type: ignore[attr-defined]
+    def build(self, model_width: int, heads: int) -> NoPosition:
+        return Rotary(self.base, self.scaling.scale)
 
 
-class RelativeBiasConfig(Part):
+class RelativeBiasConfig(PositionPart):
     """A learned bias for each head and distance up to ``longest``."""
 
     kind: str = "relative-bias"
     longest: int = Field(32, ge=0)
 
-    def build(self, model_width: int, heads: int) -> nn.Module:
+    def build(self, model_width: int, heads: int) -> NoPosition:
         return RelativeBias(heads, self.longest)
 
 
-class NoPositionConfig(Part):
+class NoPositionConfig(PositionPart):
     """No position at all: attention then reads a bag of words."""
 
     kind: str = "none"
 
-    def build(self, model_width: int, heads: int) -> nn.Module:
+    def build(self, model_width: int, heads: int) -> NoPosition:
         return NoPosition()

@@ -111,6 +111,10 @@ class RecurrentStack(nn.Module):
         """How many tensors the state of a layer has."""
         return cast(Cell, self.cells[0]).parts
 
+    def start(self, rows: int, like: Tensor) -> list[State]:
+        """Nothing remembered in any layer."""
+        return [cast(Cell, cell).start(rows, like) for cell in self.cells]
+
     def forward(self, x_RTI: Tensor, states: Sequence[State]) -> tuple[Tensor, list[State]]:
         """The top layer's states_RTD, and all layers' states after the last step."""
         after = []

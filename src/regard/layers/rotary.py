@@ -8,17 +8,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from regard.core.config import Choices, Part
-
-SCALINGS = Choices(
-    "scaling",
-    "none",
-    {
-        "none": "regard.layers.rotary:NoScaling",
-        "linear": "regard.layers.rotary:LinearScaling",
-        "llama3": "regard.layers.rotary:Llama3Scaling",
-    },
-)
+from regard.layers import ScalingPart
 
 
 def rotary_frequencies(width: int, base: float, device: torch.device | None = None) -> Tensor:
@@ -70,7 +60,7 @@ def turn_pairs(x_BHTK: Tensor, turns_TC: Tensor) -> Tensor:
     return torch.view_as_real(turned).flatten(-2).to(x_BHTK.dtype)
 
 
-class NoScaling(Part):
+class NoScaling(ScalingPart):
     """Angles as they were trained."""
 
     kind: str = "none"
@@ -79,7 +69,7 @@ class NoScaling(Part):
         return unscaled(frequencies_C)
 
 
-class LinearScaling(Part):
+class LinearScaling(ScalingPart):
     """All angles divided by one factor (Chen et al. 2023)."""
 
     kind: str = "linear"
@@ -89,7 +79,7 @@ class LinearScaling(Part):
         return linear_frequencies(frequencies_C, self.factor)
 
 
-class Llama3Scaling(Part):
+class Llama3Scaling(ScalingPart):
     """Only the slow angles divided, as in Llama 3.1, whose values these are."""
 
     kind: str = "llama3"

@@ -1,9 +1,28 @@
 """One family a file, readable top to bottom; families never import one another."""
 
-from regard.core.config import Choices
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from regard.core.config import Choices, Part
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from regard.core.ports import Ports
+
+
+class ModelPart(Part):
+    """Settings of a family of models."""
+
+    @abstractmethod
+    def build(self, ports: Ports) -> nn.Module: ...
+
 
 MODELS = Choices(
     "model",
+    ModelPart,
     "transformer",
     {
         "fixed-context": "regard.models.fixed_context:FixedContextConfig",
@@ -15,5 +34,6 @@ MODELS = Choices(
         "gpt": "regard.models.gpt:GptConfig",
         "llama": "regard.models.llama:LlamaConfig",
         "bert": "regard.models.bert:BertConfig",
+        "vit": "regard.models.vit:VitConfig",
     },
 )

@@ -13,35 +13,37 @@ import torch
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
-from regard.attention import READERS
+from regard.attention import READERS, ReaderPart
 from regard.attention.heads import Memory, sentences_kept
 from regard.attention.masks import padding
 from regard.attention.readers import Reader
-from regard.core.config import Part
-from regard.core.symbols import Sizes
-from regard.layers import CELLS, EMBEDDINGS
+from regard.core.anatomy import Anatomy
+from regard.core.inputs import Inputs, States
+from regard.core.ports import Ports
+from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import Cell, State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
 from regard.layers.readout import Maxout
 from regard.layers.recurrence import Bridge, RecurrentEncoder, reorder_states
+from regard.models import ModelPart
 
 
-class BahdanauConfig(Part):
+class BahdanauConfig(ModelPart):
     """A bidirectional encoder, and one cell that reads it through attention."""
 
     kind: str = "bahdanau"
-    cell: Annotated[SerializeAsAny[Part], CELLS] = Field(default_factory=CELLS.make)
-    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
-    attention: Annotated[SerializeAsAny[Part], READERS] = Field(default_factory=READERS.make)
+    cell: Annotated[SerializeAsAny[CellPart], CELLS] = Field(default_factory=CELLS.make)
+    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    attention: Annotated[SerializeAsAny[ReaderPart], READERS] = Field(default_factory=READERS.make)
     width: int = Field(256, ge=1)
     encoder_layers: int = Field(1, ge=1)
     bidirectional: bool = True
     dropout: float = Field(0.2, ge=0, lt=1)
     tied: Tied = "all"
 
-    def build(self, sizes: Sizes) -> Bahdanau:
-        return Bahdanau(self, sizes)
+    def build(self, ports: Ports) -> Bahdanau:
+        return Bahdanau(self, ports)
 
 
 class Bahdanau(nn.Module):
@@ -50,39 +52,40 @@ class Bahdanau(nn.Module):
     The word is read off s_i, c_i and y_{i−1} through maxout; the paper's appendix writes s_{i−1} there.
     """
 
-    source_attention = "attention"  # the tap that shows what is read of the source
-    state_path = "cell"  # the tap along which the past travels
-    capacity = 0
-    reading = ("source_embedding", "encoder", "dropout")
+    anatomy = Anatomy(
+        source_attention="attention", state_path="cell", reading=("source_embedding", "encoder", "dropout")
+    )
+    max_length = 0  # it reads as many tokens as one likes
 
-    def __init__(self, config: BahdanauConfig, sizes: Sizes) -> None:
+    def __init__(self, config: BahdanauConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
         self.source_embedding, self.target_embedding, self.head = build_embeddings(
-            config.embedding, sizes, config.tied, config.width
+            config.embedding, ports, config.tied, config.width
         )
-        new_cell = config.cell.build  # type: ignore[attr-defined]
+        new_cell = config.cell.build
         read = self.source_embedding.width
         self.encoder = RecurrentEncoder(
             new_cell, read, config.width, config.encoder_layers, config.dropout, config.bidirectional
         )
         embedded, memory = self.target_embedding.width, self.encoder.width
-        self.attention: Reader = config.attention.build(config.width, memory)  # type: ignore[attr-defined]
+        self.attention: Reader = config.attention.build(config.width, memory)
         self.cell: Cell = new_cell(embedded + memory, config.width)
         self.bridge = Bridge(memory, config.width, 1, self.cell.parts)
         self.readout = Maxout(config.width + memory + embedded, self.head.width, config.dropout)
         self.dropout = Dropout(config.dropout)
 
     @property
-    def sight(self) -> str:
-        return "both" if self.config.bidirectional else "before"
+    def causal(self) -> bool:
+        return not self.config.bidirectional
 
     @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.encoder.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
-        return self.encoder(self.dropout(self.source_embedding(tokens_BS)), lengths_B)[0]
+    def represent(self, inputs: Inputs) -> States:
+        states_BSC, _ = self.encoder(self.dropout(self.source_embedding(inputs.values)), inputs.real_lengths_B)
+        return States(states_BSC, inputs.lengths_B)
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         """states_BTD for all target positions (teacher forcing)."""

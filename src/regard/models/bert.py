@@ -14,18 +14,20 @@ from pydantic import Field, SerializeAsAny, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.attention import MECHANISMS
-from regard.attention.heads import HeadShape, SelfAttention
+from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
+from regard.attention.heads import HeadShape
 from regard.attention.masks import Mask, padding
-from regard.core.config import Part
+from regard.core.anatomy import Anatomy, Entrance
 from regard.core.errors import OptionError
-from regard.core.symbols import Sizes
-from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS
+from regard.core.inputs import Inputs, States
+from regard.core.ports import OUTPUT, Ports, tokens_at
+from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
-from regard.layers.feed_forward import ACTIVATIONS, FourfoldConfig
+from regard.layers.feed_forward import ACTIVATIONS, FourfoldConfig, HasActivation
 from regard.layers.norms import LayerNormConfig
+from regard.models import ModelPart
 
 SPREAD = 0.02
 """Of all weights at the start."""
@@ -42,7 +44,7 @@ _FEED_FORWARDS = FEED_FORWARDS.but(plain="regard.layers.feed_forward:FourfoldCon
 _NORMS = NORMS.but(layer="regard.models.bert:BertNormConfig")
 
 
-class BertConfig(Part):
+class BertConfig(ModelPart):
     """An encoder-only Transformer; the defaults are BERT base without its pooler."""
 
     kind: str = "bert"
@@ -55,11 +57,12 @@ class BertConfig(Part):
     residual: Literal["post", "pre"] = "post"  # norms after each sum, as published; or before each part and at the end
     dropout: float = Field(0.1, ge=0, lt=1)
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
-    attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
-    position: Annotated[SerializeAsAny[Part], _POSITIONS] = Field(default_factory=_POSITIONS.make)
-    feed_forward: Annotated[SerializeAsAny[Part], _FEED_FORWARDS] = Field(default_factory=FourfoldConfig)
-    norm: Annotated[SerializeAsAny[Part], _NORMS] = Field(default_factory=BertNormConfig)
-    head_norm: Annotated[SerializeAsAny[Part], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
+    attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
+    projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
+    position: Annotated[SerializeAsAny[PositionPart], _POSITIONS] = Field(default_factory=_POSITIONS.make)
+    feed_forward: Annotated[SerializeAsAny[FeedForwardPart], _FEED_FORWARDS] = Field(default_factory=FourfoldConfig)
+    norm: Annotated[SerializeAsAny[NormPart], _NORMS] = Field(default_factory=BertNormConfig)
+    head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     @model_validator(mode="after")
     def _fits(self) -> BertConfig:
@@ -67,17 +70,22 @@ class BertConfig(Part):
             raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
         return self
 
-    def build(self, sizes: Sizes) -> Bert:
-        return Bert(self, sizes)
+    def build(self, ports: Ports) -> Bert:
+        return Bert(self, ports)
 
-    def block(self) -> EncoderLayer:
+    def block(self, layer: int, max_length: int) -> EncoderLayer:
         key_width = self.width // self.heads
-        mechanism = self.attention.build(key_width, key_width)  # type: ignore[attr-defined]
+        context = AttentionContext(key_width, key_width, self.heads, max_length, layer, self.layers)
         residual = PostNorm if self.residual == "post" else PreNorm
         return EncoderLayer(
-            SelfAttention(HeadShape(self.width, self.heads), mechanism, new_norm=self.head_norm.build),  # type: ignore[attr-defined]
-            self.feed_forward.build(self.width, 0.0),  # type: ignore[attr-defined]
-            lambda: residual(self.width, self.dropout, self.norm.build),  # type: ignore[attr-defined]
+            self.projection.self_attention(
+                HeadShape(self.width, self.heads),
+                self.attention.build(context),
+                bias=True,
+                new_norm=self.head_norm.build,
+            ),
+            self.feed_forward.build(self.width, 0.0),
+            lambda: residual(self.width, self.dropout, self.norm.build),
         )
 
 
@@ -142,8 +150,9 @@ class MaskedHead(nn.Module):
     def __init__(self, config: BertConfig, symbols: int, tied: PlainEmbedding | None) -> None:
         super().__init__()
         self.dense = nn.Linear(config.width, config.width)
-        self.activation = ACTIVATIONS[getattr(config.feed_forward, "activation", "gelu")]
-        self.norm = config.norm.build(config.width)  # type: ignore[attr-defined]
+        network = config.feed_forward
+        self.activation = ACTIVATIONS[network.activation if isinstance(network, HasActivation) else "gelu"]
+        self.norm = config.norm.build(config.width)
         self.words = VocabularyHead(symbols, config.width, tied, bias=True)
 
     def transform(self, states_BSD: Tensor) -> Tensor:
@@ -160,44 +169,44 @@ class Bert(nn.Module):
     ``pooler`` makes one vector of a text's states.
     """
 
-    depth_path = "layers.*"  # the taps that show the states on their way to an answer
-    sight = "both"
-    reading = ("embedding", "segments", "position", "norm", "dropout", "layers", "final_norm", "pooler")
+    anatomy = Anatomy(
+        depth_path="layers.*",
+        reading=("embedding", "segments", "position", "norm", "dropout", "layers", "final_norm", "pooler"),
+        entrances=(Entrance("tokens", "embedding", "position"),),
+    )
+    causal = False
 
-    def __init__(self, config: BertConfig, sizes: Sizes) -> None:
+    def __init__(self, config: BertConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
-        self.embedding = PlainEmbedding(sizes.outputs, config.width)
+        symbols = tokens_at(ports, OUTPUT, config.kind).size
+        self.embedding = PlainEmbedding(symbols, config.width)
         self.segments = Segments(config.segments, config.width) if config.segments else NoSegments()
-        self.position: Any = config.position.build(config.width, config.heads)  # type: ignore[attr-defined]
-        self.norm = config.norm.build(config.width)  # type: ignore[attr-defined]
+        self.position = config.position.build(config.width, config.heads)
+        self.norm = config.norm.build(config.width)
         self.dropout = Dropout(config.dropout)
-        self.layers = nn.ModuleList(config.block() for _ in range(config.layers))
-        self.final_norm = nn.Identity() if config.residual == "post" else config.norm.build(config.width)  # type: ignore[attr-defined]
+        self.layers = nn.ModuleList(config.block(layer, self.max_length) for layer in range(config.layers))
+        self.final_norm = nn.Identity() if config.residual == "post" else config.norm.build(config.width)
         self.pooler = Pooler(config.width) if config.pooler == "tanh" else FirstState()
-        self.head = MaskedHead(config, sizes.outputs, None if config.tied == "none" else self.embedding)
+        self.head = MaskedHead(config, symbols, None if config.tied == "none" else self.embedding)
         if config.relation == "next":
             self.relation = nn.Linear(config.width, 2)  # logits on what ``pooler`` gives: a stranger, or what follows
         self.recompute = False  # activation checkpointing, set by the training loop
         self.apply(start)
-        for weight in self.position.parameters():
+        for weight in self.get_submodule("position").parameters():
             nn.init.normal_(weight, std=SPREAD)
 
     @property
-    def context(self) -> int:
+    def max_length(self) -> int:
         """How many tokens it can read, the symbols around a text among them; 0: as many as one likes."""
-        return self.position.capacity
+        return self.position.max_length
 
     @property
-    def capacity(self) -> int:
-        return self.context
-
-    @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.config.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
-        return self(tokens_BS, lengths_B, segments_BS)
+    def represent(self, inputs: Inputs) -> States:
+        return States(self(inputs.values, inputs.real_lengths_B, inputs.segments_BN), inputs.lengths_B)
 
     def forward(self, tokens_BS: Tensor, lengths_B: Tensor | Mask, segments_BS: Tensor | None = None) -> Tensor:
         """states_BSD; of each row so many tokens are there, or a mask says who may look at whom."""

@@ -8,33 +8,35 @@ Read it top to bottom: configuration, encoder, decoder, model, decoding state.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import torch
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
-from regard.attention import MECHANISMS
+from regard.attention import MECHANISMS, AttentionContext, MechanismPart
 from regard.attention.heads import CrossAttention, HeadShape, Memory, sentences_kept
 from regard.attention.masks import padding
-from regard.core.config import Part
-from regard.core.symbols import Sizes
-from regard.layers import EMBEDDINGS, POSITIONS
+from regard.core.anatomy import Anatomy
+from regard.core.inputs import Inputs, States
+from regard.core.ports import Ports
+from regard.layers import EMBEDDINGS, POSITIONS, EmbeddingPart, PositionPart
 from regard.layers.blocks import PreNorm
 from regard.layers.convolution import CausalConvolution, GatedConvolution
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
+from regard.models import ModelPart
 
 ABSOLUTE = POSITIONS.only("sinusoidal", "learned", "reversed-binary", "none")
 
 
-class ConvolutionConfig(Part):
+class ConvolutionConfig(ModelPart):
     """Stacks of gated convolutions; each decoder layer reads the source."""
 
     kind: str = "convolution"
-    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
-    position: Annotated[SerializeAsAny[Part], ABSOLUTE] = Field(default_factory=ABSOLUTE.make)
-    attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
+    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    position: Annotated[SerializeAsAny[PositionPart], ABSOLUTE] = Field(default_factory=ABSOLUTE.make)
+    attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
     width: int = Field(128, ge=1)
     encoder_layers: int = Field(4, ge=1)
     decoder_layers: int = Field(4, ge=1)
@@ -42,12 +44,12 @@ class ConvolutionConfig(Part):
     dropout: float = Field(0.1, ge=0, lt=1)
     tied: Tied = "all"
 
-    def build(self, sizes: Sizes) -> Convolution:
-        return Convolution(self, sizes)
+    def build(self, ports: Ports) -> Convolution:
+        return Convolution(self, ports)
 
-    def cross_attention(self) -> CrossAttention:
-        mechanism = self.attention.build(self.width, self.width)  # type: ignore[attr-defined]
-        return CrossAttention(HeadShape(self.width, heads=1), mechanism)
+    def cross_attention(self, layer: int, max_length: int) -> CrossAttention:
+        context = AttentionContext(self.width, self.width, 1, max_length, layer, self.decoder_layers)
+        return CrossAttention(HeadShape(self.width, heads=1), self.attention.build(context))
 
 
 class Encoder(nn.Module):
@@ -69,10 +71,10 @@ class Encoder(nn.Module):
 class DecoderLayer(nn.Module):
     """A causal convolution, then attention over the source, each in a residual."""
 
-    def __init__(self, config: ConvolutionConfig) -> None:
+    def __init__(self, config: ConvolutionConfig, layer: int, max_length: int) -> None:
         super().__init__()
         self.convolution = CausalConvolution(config.width, config.kernel)
-        self.cross = config.cross_attention()
+        self.cross = config.cross_attention(layer, max_length)
         self.convolution_residual = PreNorm(config.width, config.dropout)
         self.cross_residual = PreNorm(config.width, config.dropout)
 
@@ -91,45 +93,52 @@ class DecoderLayer(nn.Module):
 class Convolution(nn.Module):
     """Encoder–decoder: all positions of a layer at once, like the Transformer; neighbours only, unlike it."""
 
-    source_attention = "decoder.*.cross"  # the taps that show what is read of the source
-    state_path = "decoder.0"  # the tap along which the past travels
-    depth_path = "decoder.*"  # the taps that show the states on their way to an answer
-    sight = "both"
-    reading = ("source_embedding", "widen_source", "position", "encoder", "dropout")
+    anatomy = Anatomy(
+        source_attention="decoder.*.cross",
+        state_path="decoder.0",
+        depth_path="decoder.*",
+        reading=("source_embedding", "widen_source", "position", "encoder", "dropout"),
+    )
+    causal = False
 
-    def __init__(self, config: ConvolutionConfig, sizes: Sizes) -> None:
+    def __init__(self, config: ConvolutionConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
         self.source_embedding, self.target_embedding, self.head = build_embeddings(
-            config.embedding, sizes, config.tied, config.width
+            config.embedding, ports, config.tied, config.width
         )
         self.widen_source = nn.Linear(self.source_embedding.width, config.width)
         self.widen_target = nn.Linear(self.target_embedding.width, config.width)
-        self.position: Any = config.position.build(config.width, 1)  # type: ignore[attr-defined]
+        self.position = config.position.build(config.width, 1)
         self.encoder = Encoder(config)
-        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.decoder = nn.ModuleList(
+            DecoderLayer(config, layer, self.max_length) for layer in range(config.decoder_layers)
+        )
         self.norm = nn.LayerNorm(config.width)
         self.narrow = nn.Linear(config.width, self.head.width)
         self.dropout = Dropout(config.dropout)
 
     @property
-    def longest(self) -> tuple[int, int]:
+    def max_lengths(self) -> tuple[int, int]:
         """How many positions a source and an answer may have; 0: as many as one likes."""
-        return self.position.capacity, self.position.capacity
+        return self.position.max_length, self.position.max_length
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         """states_BTD for all target positions in one parallel pass (teacher forcing)."""
         return self.read(target_BT, self.start((source_BS, source_lengths_B)))
 
     @property
-    def capacity(self) -> int:
-        return self.position.capacity
+    def max_length(self) -> int:
+        return self.position.max_length
 
     @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.config.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+    def represent(self, inputs: Inputs) -> States:
+        return States(self.read_source(inputs.values, inputs.real_lengths_B), inputs.lengths_B)
+
+    def read_source(self, tokens_BS: Tensor, lengths_B: Tensor) -> Tensor:
         x_BSD = self.dropout(self.position.embed(self.widen_source(self.source_embedding(tokens_BS))))
         positions_S = torch.arange(tokens_BS.shape[1], device=tokens_BS.device)
         exists_BS1 = (positions_S < lengths_B[:, None]).unsqueeze(-1).to(x_BSD.dtype)
@@ -137,7 +146,7 @@ class Convolution(nn.Module):
 
     def start(self, source: tuple[Tensor, Tensor]) -> ConvolutionState:
         source_BS, source_lengths_B = source
-        read_BSD = self.represent(source_BS, source_lengths_B)
+        read_BSD = self.read_source(source_BS, source_lengths_B)
         mask = padding(source_lengths_B, source_BS.shape[1])
         layers = cast("list[DecoderLayer]", list(self.decoder))
         memories = [layer.cross.memory(read_BSD, mask) for layer in layers]

@@ -14,22 +14,24 @@ from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
 from regard.attention.heads import sentences_kept
-from regard.core.config import Part
-from regard.core.symbols import Sizes
-from regard.layers import CELLS, EMBEDDINGS
+from regard.core.anatomy import Anatomy
+from regard.core.inputs import Inputs, States
+from regard.core.ports import Ports
+from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
 from regard.layers.readout import Readout
 from regard.layers.recurrence import Bridge, RecurrentEncoder, RecurrentStack, reorder_states
+from regard.models import ModelPart
 
 
-class FixedContextConfig(Part):
+class FixedContextConfig(ModelPart):
     """A recurrent encoder, one vector c, a recurrent decoder."""
 
     kind: str = "fixed-context"
-    cell: Annotated[SerializeAsAny[Part], CELLS] = Field(default_factory=CELLS.make)
-    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    cell: Annotated[SerializeAsAny[CellPart], CELLS] = Field(default_factory=CELLS.make)
+    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
     width: int = Field(256, ge=1)
     encoder_layers: int = Field(1, ge=1)
     decoder_layers: int = Field(1, ge=1)
@@ -38,24 +40,23 @@ class FixedContextConfig(Part):
     dropout: float = Field(0.2, ge=0, lt=1)
     tied: Tied = "all"
 
-    def build(self, sizes: Sizes) -> FixedContext:
-        return FixedContext(self, sizes)
+    def build(self, ports: Ports) -> FixedContext:
+        return FixedContext(self, ports)
 
 
 class FixedContext(nn.Module):
     """Everything that the decoder ever learns of the source is c = tanh(V h), h the encoder's last states."""
 
-    state_path = "decoder.cells.0"  # the tap along which the past travels
-    capacity = 0
-    reading = ("source_embedding", "encoder", "dropout")
+    anatomy = Anatomy(state_path="decoder.cells.0", reading=("source_embedding", "encoder", "dropout"))
+    max_length = 0  # it reads as many tokens as one likes
 
-    def __init__(self, config: FixedContextConfig, sizes: Sizes) -> None:
+    def __init__(self, config: FixedContextConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
         self.source_embedding, self.target_embedding, self.head = build_embeddings(
-            config.embedding, sizes, config.tied, config.width
+            config.embedding, ports, config.tied, config.width
         )
-        new_cell = config.cell.build  # type: ignore[attr-defined]
+        new_cell = config.cell.build
         read = self.source_embedding.width
         self.encoder = RecurrentEncoder(
             new_cell, read, config.width, config.encoder_layers, config.dropout, config.bidirectional
@@ -69,15 +70,16 @@ class FixedContext(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     @property
-    def sight(self) -> str:
-        return "both" if self.config.bidirectional else "before"
+    def causal(self) -> bool:
+        return not self.config.bidirectional
 
     @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.encoder.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
-        return self.encoder(self.dropout(self.source_embedding(tokens_BS)), lengths_B)[0]
+    def represent(self, inputs: Inputs) -> States:
+        states_BSC, _ = self.encoder(self.dropout(self.source_embedding(inputs.values)), inputs.real_lengths_B)
+        return States(states_BSC, inputs.lengths_B)
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         """states_BTD for all target positions (teacher forcing)."""

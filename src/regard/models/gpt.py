@@ -11,15 +11,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SerializeAsAny, model_validator
 from torch import Tensor, nn
 
-from regard.attention import MECHANISMS
-from regard.attention.heads import HeadShape, SelfAttention
+from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
+from regard.attention.heads import HeadShape
 from regard.attention.masks import CAUSAL, inside_segments
-from regard.core.config import Part
-from regard.core.symbols import Sizes
-from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS
+from regard.core.anatomy import Anatomy, Entrance
+from regard.core.inputs import Inputs, States
+from regard.core.ports import OUTPUT, Ports, tokens_at
+from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm, StackState, start_small
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
 from regard.layers.feed_forward import Activation, FourfoldConfig
+from regard.models import ModelPart
 
 
 class GptFeedForwardConfig(FourfoldConfig):
@@ -28,7 +30,7 @@ class GptFeedForwardConfig(FourfoldConfig):
     activation: Activation = "gelu-tanh"
 
 
-class GptConfig(Part):
+class GptConfig(ModelPart):
     """A decoder-only Transformer; the defaults are the smallest GPT-2."""
 
     kind: str = "gpt"
@@ -37,15 +39,16 @@ class GptConfig(Part):
     heads: int = Field(12, ge=1)
     dropout: float = Field(0.1, ge=0, lt=1)
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
-    attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
-    position: Annotated[SerializeAsAny[Part], POSITIONS.with_default("learned")] = Field(
+    attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
+    projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
+    position: Annotated[SerializeAsAny[PositionPart], POSITIONS.with_default("learned")] = Field(
         default_factory=POSITIONS.with_default("learned").make
     )
     feed_forward: Annotated[
-        SerializeAsAny[Part], FEED_FORWARDS.but(plain="regard.models.gpt:GptFeedForwardConfig")
+        SerializeAsAny[FeedForwardPart], FEED_FORWARDS.but(plain="regard.models.gpt:GptFeedForwardConfig")
     ] = Field(default_factory=GptFeedForwardConfig)
-    norm: Annotated[SerializeAsAny[Part], NORMS] = Field(default_factory=NORMS.make)
-    head_norm: Annotated[SerializeAsAny[Part], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
+    norm: Annotated[SerializeAsAny[NormPart], NORMS] = Field(default_factory=NORMS.make)
+    head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     @model_validator(mode="after")
     def _fits(self) -> GptConfig:
@@ -53,16 +56,21 @@ class GptConfig(Part):
             raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
         return self
 
-    def build(self, sizes: Sizes) -> Gpt:
-        return Gpt(self, sizes)
+    def build(self, ports: Ports) -> Gpt:
+        return Gpt(self, ports)
 
-    def block(self) -> EncoderLayer:
+    def block(self, layer: int, max_length: int) -> EncoderLayer:
         key_width = self.width // self.heads
-        mechanism = self.attention.build(key_width, key_width)  # type: ignore[attr-defined]
+        context = AttentionContext(key_width, key_width, self.heads, max_length, layer, self.layers, causal=True)
         return EncoderLayer(
-            SelfAttention(HeadShape(self.width, self.heads), mechanism, new_norm=self.head_norm.build),  # type: ignore[attr-defined]
-            self.feed_forward.build(self.width, 0.0),  # type: ignore[attr-defined]
-            lambda: PreNorm(self.width, self.dropout, self.norm.build),  # type: ignore[attr-defined]
+            self.projection.self_attention(
+                HeadShape(self.width, self.heads),
+                self.attention.build(context),
+                bias=True,
+                new_norm=self.head_norm.build,
+            ),
+            self.feed_forward.build(self.width, 0.0),
+            lambda: PreNorm(self.width, self.dropout, self.norm.build),
         )
 
 
@@ -84,28 +92,29 @@ PRESETS: dict[str, dict[str, Any]] = {
 class Gpt(nn.Module):
     """Tokens so far become states, ``head`` turns states into logits for what follows each of them."""
 
-    state_path = "stack.layers.0"  # the tap along which the past travels
-    depth_path = "stack.layers.*"  # the taps that show the states on their way to an answer
-    sight = "before"
-    reading = ("embedding", "stack")
+    anatomy = Anatomy(
+        state_path="stack.layers.0",
+        depth_path="stack.layers.*",
+        reading=("embedding", "stack"),
+        entrances=(Entrance("tokens", "embedding", "stack.position"),),
+    )
+    causal = True
 
-    def __init__(self, config: GptConfig, sizes: Sizes) -> None:
+    def __init__(self, config: GptConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
-        self.embedding = PlainEmbedding(sizes.outputs, config.width)
-        self.stack = CausalStack(
-            (config.block() for _ in range(config.layers)),
-            config.position.build(config.width, config.heads),  # type: ignore[attr-defined]
-            config.norm.build(config.width),  # type: ignore[attr-defined]
-            config.dropout,
-        )
+        symbols = tokens_at(ports, OUTPUT, config.kind).size
+        self.embedding = PlainEmbedding(symbols, config.width)
+        position = config.position.build(config.width, config.heads)
+        layers = (config.block(layer, position.max_length) for layer in range(config.layers))
+        self.stack = CausalStack(layers, position, config.norm.build(config.width), config.dropout)
         start_small(self.stack)
-        self.head = VocabularyHead(sizes.outputs, config.width, None if config.tied == "none" else self.embedding)
+        self.head = VocabularyHead(symbols, config.width, None if config.tied == "none" else self.embedding)
 
     @property
-    def context(self) -> int:
+    def max_length(self) -> int:
         """How many tokens it can read; 0: as many as one likes."""
-        return self.stack.position.capacity
+        return self.stack.position.max_length
 
     def forward(self, tokens_BT: Tensor, segments_BT: Tensor | None = None) -> Tensor:
         """states_BTD for all positions at once; with segments, nobody looks beyond their own."""
@@ -117,16 +126,12 @@ class Gpt(nn.Module):
         return self.head(self.stack.norm(states_BTD))
 
     @property
-    def capacity(self) -> int:
-        return self.context
-
-    @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.config.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+    def represent(self, inputs: Inputs) -> States:
         """What is padded stands behind everything; nobody looks there."""
-        return self(tokens_BS)
+        return States(self(inputs.values), inputs.lengths_B)
 
     def start(self, source: tuple[int, int]) -> StackState:
         """Nothing read yet: for so many rows, with room for so many tokens (0: it grows)."""

@@ -11,17 +11,19 @@ from typing import Annotated, Literal
 from pydantic import Field, SerializeAsAny, model_validator
 from torch import Tensor, nn
 
-from regard.attention import MECHANISMS
-from regard.attention.heads import HeadShape, SelfAttention
+from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
+from regard.attention.heads import HeadShape
 from regard.attention.masks import CAUSAL, inside_segments
-from regard.core.config import Part
-from regard.core.symbols import Sizes
-from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS
+from regard.core.anatomy import Anatomy, Entrance
+from regard.core.inputs import Inputs, States
+from regard.core.ports import OUTPUT, Ports, tokens_at
+from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm, StackState, start_small
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
+from regard.models import ModelPart
 
 
-class LlamaConfig(Part):
+class LlamaConfig(ModelPart):
     """A decoder-only Transformer; the defaults are a small one of Llama's proportions."""
 
     kind: str = "llama"
@@ -33,17 +35,18 @@ class LlamaConfig(Part):
     dropout: float = Field(0.0, ge=0, lt=1)
     context: int = Field(0, ge=0)  # the most tokens that it reads; 0: as many as one likes
     tied: Literal["output", "none"] = "none"  # whether words in and words out share one matrix
-    attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
-    position: Annotated[SerializeAsAny[Part], POSITIONS.with_default("rotary")] = Field(
+    attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
+    projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
+    position: Annotated[SerializeAsAny[PositionPart], POSITIONS.with_default("rotary")] = Field(
         default_factory=POSITIONS.with_default("rotary").make
     )
-    feed_forward: Annotated[SerializeAsAny[Part], FEED_FORWARDS.with_default("gated")] = Field(
+    feed_forward: Annotated[SerializeAsAny[FeedForwardPart], FEED_FORWARDS.with_default("gated")] = Field(
         default_factory=FEED_FORWARDS.with_default("gated").make
     )
-    norm: Annotated[SerializeAsAny[Part], NORMS.with_default("rms")] = Field(
+    norm: Annotated[SerializeAsAny[NormPart], NORMS.with_default("rms")] = Field(
         default_factory=NORMS.with_default("rms").make
     )
-    head_norm: Annotated[SerializeAsAny[Part], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
+    head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     @model_validator(mode="after")
     def _fits(self) -> LlamaConfig:
@@ -53,45 +56,48 @@ class LlamaConfig(Part):
             raise ValueError(f"{self.heads} heads cannot share {self.groups} key/value groups; change one of them")
         return self
 
-    def build(self, sizes: Sizes) -> Llama:
-        return Llama(self, sizes)
+    def build(self, ports: Ports) -> Llama:
+        return Llama(self, ports)
 
-    def block(self) -> EncoderLayer:
+    def block(self, layer: int, max_length: int) -> EncoderLayer:
         width = self.key_width or self.width // self.heads
         shape = HeadShape(self.width, self.heads, self.groups, width, width)
-        mechanism = self.attention.build(width, width)  # type: ignore[attr-defined]
+        context = AttentionContext(width, width, self.heads, max_length, layer, self.layers, causal=True)
         return EncoderLayer(
-            SelfAttention(shape, mechanism, bias=False, new_norm=self.head_norm.build),  # type: ignore[attr-defined]
-            self.feed_forward.build(self.width, 0.0),  # type: ignore[attr-defined]
-            lambda: PreNorm(self.width, self.dropout, self.norm.build),  # type: ignore[attr-defined]
+            self.projection.self_attention(
+                shape, self.attention.build(context), bias=False, new_norm=self.head_norm.build
+            ),
+            self.feed_forward.build(self.width, 0.0),
+            lambda: PreNorm(self.width, self.dropout, self.norm.build),
         )
 
 
 class Llama(nn.Module):
     """Tokens so far become states, ``head`` turns states into logits for what follows each of them."""
 
-    state_path = "stack.layers.0"  # the tap along which the past travels
-    depth_path = "stack.layers.*"  # the taps that show the states on their way to an answer
-    sight = "before"
-    reading = ("embedding", "stack")
+    anatomy = Anatomy(
+        state_path="stack.layers.0",
+        depth_path="stack.layers.*",
+        reading=("embedding", "stack"),
+        entrances=(Entrance("tokens", "embedding", "stack.position"),),
+    )
+    causal = True
 
-    def __init__(self, config: LlamaConfig, sizes: Sizes) -> None:
+    def __init__(self, config: LlamaConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
-        self.embedding = PlainEmbedding(sizes.outputs, config.width)
-        self.stack = CausalStack(
-            (config.block() for _ in range(config.layers)),
-            config.position.build(config.width, config.heads),  # type: ignore[attr-defined]
-            config.norm.build(config.width),  # type: ignore[attr-defined]
-            config.dropout,
-        )
+        symbols = tokens_at(ports, OUTPUT, config.kind).size
+        self.embedding = PlainEmbedding(symbols, config.width)
+        position = config.position.build(config.width, config.heads)
+        layers = (config.block(layer, config.context or position.max_length) for layer in range(config.layers))
+        self.stack = CausalStack(layers, position, config.norm.build(config.width), config.dropout)
         start_small(self.stack)
-        self.head = VocabularyHead(sizes.outputs, config.width, None if config.tied == "none" else self.embedding)
+        self.head = VocabularyHead(symbols, config.width, None if config.tied == "none" else self.embedding)
 
     @property
-    def context(self) -> int:
+    def max_length(self) -> int:
         """How many tokens it can read; 0: as many as one likes."""
-        return self.config.context or self.stack.position.capacity
+        return self.config.context or self.stack.position.max_length
 
     def forward(self, tokens_BT: Tensor, segments_BT: Tensor | None = None) -> Tensor:
         """states_BTD for all positions at once; with segments, nobody looks beyond their own."""
@@ -103,16 +109,12 @@ class Llama(nn.Module):
         return self.head(self.stack.norm(states_BTD))
 
     @property
-    def capacity(self) -> int:
-        return self.context
-
-    @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.config.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+    def represent(self, inputs: Inputs) -> States:
         """What is padded stands behind everything; nobody looks there."""
-        return self(tokens_BS)
+        return States(self(inputs.values), inputs.lengths_B)
 
     def start(self, source: tuple[int, int]) -> StackState:
         """Nothing read yet: for so many rows, with room for so many tokens (0: it grows)."""

@@ -12,30 +12,32 @@ import torch
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
-from regard.attention import READERS
+from regard.attention import READERS, ReaderPart
 from regard.attention.heads import Memory, sentences_kept
 from regard.attention.masks import padding
 from regard.attention.readers import Reader
-from regard.core.config import Part
-from regard.core.symbols import Sizes
-from regard.layers import CELLS, EMBEDDINGS
+from regard.core.anatomy import Anatomy
+from regard.core.inputs import Inputs, States
+from regard.core.ports import Ports
+from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
 from regard.layers.readout import Readout
 from regard.layers.recurrence import Bridge, RecurrentEncoder, RecurrentStack, reorder_states
+from regard.models import ModelPart
 
 LUONG_CELLS = CELLS.with_default("lstm")
 LUONG_READERS = READERS.with_default("general")
 
 
-class LuongConfig(Part):
+class LuongConfig(ModelPart):
     """Recurrent stacks on both sides, and attention on top of the decoder's."""
 
     kind: str = "luong"
-    cell: Annotated[SerializeAsAny[Part], LUONG_CELLS] = Field(default_factory=LUONG_CELLS.make)
-    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
-    attention: Annotated[SerializeAsAny[Part], LUONG_READERS] = Field(default_factory=LUONG_READERS.make)
+    cell: Annotated[SerializeAsAny[CellPart], LUONG_CELLS] = Field(default_factory=LUONG_CELLS.make)
+    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    attention: Annotated[SerializeAsAny[ReaderPart], LUONG_READERS] = Field(default_factory=LUONG_READERS.make)
     width: int = Field(256, ge=1)
     layers: int = Field(1, ge=1)
     bidirectional: bool = False
@@ -43,25 +45,27 @@ class LuongConfig(Part):
     dropout: float = Field(0.2, ge=0, lt=1)
     tied: Tied = "all"
 
-    def build(self, sizes: Sizes) -> Luong:
-        return Luong(self, sizes)
+    def build(self, ports: Ports) -> Luong:
+        return Luong(self, ports)
 
 
 class Luong(nn.Module):
     """h_t from the stack, c_t = what h_t reads, h̃_t = tanh(W_c [c_t; h_t]) (section 3, eq. 5)."""
 
-    source_attention = "attention"  # the tap that shows what is read of the source
-    state_path = "decoder.cells.0"  # the tap along which the past travels
-    capacity = 0
-    reading = ("source_embedding", "encoder", "dropout")
+    anatomy = Anatomy(
+        source_attention="attention",
+        state_path="decoder.cells.0",
+        reading=("source_embedding", "encoder", "dropout"),
+    )
+    max_length = 0  # it reads as many tokens as one likes
 
-    def __init__(self, config: LuongConfig, sizes: Sizes) -> None:
+    def __init__(self, config: LuongConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
         self.source_embedding, self.target_embedding, self.head = build_embeddings(
-            config.embedding, sizes, config.tied, config.width
+            config.embedding, ports, config.tied, config.width
         )
-        new_cell = config.cell.build  # type: ignore[attr-defined]
+        new_cell = config.cell.build
         read = self.source_embedding.width
         self.encoder = RecurrentEncoder(
             new_cell, read, config.width, config.layers, config.dropout, config.bidirectional
@@ -71,20 +75,21 @@ class Luong(nn.Module):
             new_cell, self.target_embedding.width + fed, config.width, config.layers, config.dropout
         )
         self.bridge = Bridge(memory, config.width, config.layers, self.decoder.parts)
-        self.attention: Reader = config.attention.build(config.width, memory)  # type: ignore[attr-defined]
+        self.attention: Reader = config.attention.build(config.width, memory)
         self.readout = Readout(memory + config.width, self.head.width, config.dropout)
         self.dropout = Dropout(config.dropout)
 
     @property
-    def sight(self) -> str:
-        return "both" if self.config.bidirectional else "before"
+    def causal(self) -> bool:
+        return not self.config.bidirectional
 
     @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.encoder.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
-        return self.encoder(self.dropout(self.source_embedding(tokens_BS)), lengths_B)[0]
+    def represent(self, inputs: Inputs) -> States:
+        states_BSC, _ = self.encoder(self.dropout(self.source_embedding(inputs.values)), inputs.real_lengths_B)
+        return States(states_BSC, inputs.lengths_B)
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         """states_BTD for all target positions (teacher forcing)."""

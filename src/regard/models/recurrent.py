@@ -6,66 +6,70 @@ gradient does not. Read it top to bottom: configuration, model, state.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
-from regard.core.config import Part
+from regard.core.anatomy import Anatomy
 from regard.core.errors import OptionError
-from regard.core.symbols import Sizes
-from regard.layers import CELLS, EMBEDDINGS
+from regard.core.inputs import Inputs, States
+from regard.core.ports import Ports
+from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
 from regard.layers.readout import Readout
 from regard.layers.recurrence import RecurrentStack, reorder_states
+from regard.models import ModelPart
 
 
-class RecurrentConfig(Part):
+class RecurrentConfig(ModelPart):
     """Cells over the text so far."""
 
     kind: str = "recurrent"
-    cell: Annotated[SerializeAsAny[Part], CELLS.with_default("lstm")] = Field(
+    cell: Annotated[SerializeAsAny[CellPart], CELLS.with_default("lstm")] = Field(
         default_factory=CELLS.with_default("lstm").make
     )
-    embedding: Annotated[SerializeAsAny[Part], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
     width: int = Field(256, ge=1)
     layers: int = Field(2, ge=1)
     dropout: float = Field(0.2, ge=0, lt=1)
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
 
-    def build(self, sizes: Sizes) -> Recurrent:
-        return Recurrent(self, sizes)
+    def build(self, ports: Ports) -> Recurrent:
+        return Recurrent(self, ports)
 
 
 class Recurrent(nn.Module):
     """h_t = f(h_{t−1}, x_t); what follows x_t is read off h_t alone."""
 
-    state_path = "stack.cells.0"  # the tap along which the past travels
-    depth_path = "stack.cells.*"  # the taps that show the states on their way to an answer
-    context = 0  # it reads as many tokens as one likes
-    sight = "before"
-    capacity = 0
-    reading = ("target_embedding", "dropout", "stack", "readout")
+    anatomy = Anatomy(
+        state_path="stack.cells.0",
+        depth_path="stack.cells.*",
+        reading=("target_embedding", "dropout", "stack", "readout"),
+    )
+    causal = True
+    max_length = 0  # it reads as many tokens as one likes
 
-    def __init__(self, config: RecurrentConfig, sizes: Sizes) -> None:
+    def __init__(self, config: RecurrentConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
         tied: Tied = "all" if config.tied == "output" else "none"
-        _, self.target_embedding, self.head = build_embeddings(config.embedding, sizes, tied, config.width)
-        new_cell = config.cell.build  # type: ignore[attr-defined]
+        _, self.target_embedding, self.head = build_embeddings(config.embedding, ports, tied, config.width)
+        new_cell = config.cell.build
         self.stack = RecurrentStack(
             new_cell, self.target_embedding.width, config.width, config.layers, config.dropout
         )
         self.readout = Readout(config.width, self.head.width, config.dropout)
         self.dropout = Dropout(config.dropout)
-        self.state_width = self.head.width
+        self.width = self.head.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+    def represent(self, inputs: Inputs) -> States:
         """What is padded stands behind everything and is read last."""
-        return self(tokens_BS)
+        return States(self(inputs.values), inputs.lengths_B)
 
     def forward(self, tokens_BT: Tensor, segments_BT: Tensor | None = None) -> Tensor:
         """states_BTD for texts that begin here."""
@@ -79,7 +83,7 @@ class Recurrent(nn.Module):
     def start(self, source: tuple[int, int]) -> RecurrentState:
         """Nothing read yet: for so many rows; the second number, room for tokens, it does not need."""
         like = self.readout.linear.weight
-        return RecurrentState([cell.start(source[0], like) for cell in self.stack.cells])  # type: ignore[operator]
+        return RecurrentState(self.stack.start(source[0], like))
 
     def step(self, tokens_RT: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
         return self.head(self.read(tokens_RT, state)), state
@@ -115,7 +119,7 @@ class RecurrentState:
         """By name, for a checkpoint; ``restored`` puts them back."""
         return {f"{layer}.{part}": held for layer, state in enumerate(self.states) for part, held in enumerate(state)}
 
-    def restored(self, tensors: dict[str, Tensor]) -> RecurrentState:
+    def restored(self, tensors: Mapping[str, Tensor]) -> RecurrentState:
         """A state of this shape that remembers the given tensors."""
         return RecurrentState(
             [tuple(tensors[f"{layer}.{part}"] for part in range(len(state))) for layer, state in enumerate(self.states)]

@@ -6,23 +6,26 @@ Read it top to bottom: configuration, encoder, decoder, the encoder–decoder mo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import Field, SerializeAsAny, model_validator
 from torch import Tensor, nn
 
-from regard.attention import MECHANISMS
-from regard.attention.heads import Cache, CrossAttention, HeadShape, Memory, SelfAttention, sentences_kept
+from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
+from regard.attention.heads import Cache, CrossHeads, HeadShape, Memory, SelfHeads, sentences_kept
 from regard.attention.masks import CAUSAL, Mask, padding
-from regard.core.config import Part
-from regard.core.symbols import Sizes
-from regard.layers import FEED_FORWARDS, HEAD_NORMS, POSITIONS
+from regard.core.anatomy import Anatomy, Entrance
+from regard.core.inputs import Inputs, States
+from regard.core.ports import INPUT, OUTPUT, Ports, share_vocabulary, tokens_at
+from regard.core.seams import Position
+from regard.layers import FEED_FORWARDS, HEAD_NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import DecoderLayer, EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import TokenEmbedding, VocabularyHead
+from regard.models import ModelPart
 
 
-class TransformerConfig(Part):
+class TransformerConfig(ModelPart):
     """An encoder–decoder Transformer; the defaults are the paper's base model."""
 
     kind: str = "transformer"
@@ -39,10 +42,11 @@ class TransformerConfig(Part):
     cross: Literal["last", "own"] = "last"  # what a decoder layer reads: the last encoder layer, or its own
     tied: Literal["all", "output", "none"] = "all"  # which embeddings share one matrix
     output_bias: bool = False  # a number of its own for each symbol, added to the logits; as in Marian
-    attention: Annotated[SerializeAsAny[Part], MECHANISMS] = Field(default_factory=MECHANISMS.make)
-    position: Annotated[SerializeAsAny[Part], POSITIONS] = Field(default_factory=POSITIONS.make)
-    feed_forward: Annotated[SerializeAsAny[Part], FEED_FORWARDS] = Field(default_factory=FEED_FORWARDS.make)
-    head_norm: Annotated[SerializeAsAny[Part], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
+    attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
+    projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
+    position: Annotated[SerializeAsAny[PositionPart], POSITIONS] = Field(default_factory=POSITIONS.make)
+    feed_forward: Annotated[SerializeAsAny[FeedForwardPart], FEED_FORWARDS] = Field(default_factory=FEED_FORWARDS.make)
+    head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     @model_validator(mode="after")
     def _fits(self) -> TransformerConfig:
@@ -57,25 +61,31 @@ class TransformerConfig(Part):
             )
         return self
 
-    def build(self, sizes: Sizes) -> Transformer:
-        return Transformer(self, sizes)
+    def build(self, ports: Ports) -> Transformer:
+        return Transformer(self, ports)
 
-    def mechanism(self) -> nn.Module:
-        """A mechanism of the configured kind, for heads of the configured width."""
+    def context(self, layer: int, layers: int, max_length: int, *, causal: bool = False) -> AttentionContext:
+        """What a mechanism in this layer of so many is told."""
         width = self.key_width or self.width // self.heads
-        return self.attention.build(width, width)  # type: ignore[attr-defined]
+        return AttentionContext(width, width, self.heads, max_length, layer, layers, causal)
 
-    def self_attention(self) -> SelfAttention:
-        return SelfAttention(self.head_shape(), self.mechanism(), new_norm=self.head_norm.build)  # type: ignore[attr-defined]
+    def self_attention(self, context: AttentionContext) -> SelfHeads:
+        mechanism = self.attention.build(context)
+        return self.projection.self_attention(
+            self.head_shape(), mechanism, bias=True, new_norm=self.head_norm.build
+        )
 
-    def cross_attention(self) -> CrossAttention:
-        return CrossAttention(self.head_shape(), self.mechanism(), new_norm=self.head_norm.build)  # type: ignore[attr-defined]
+    def cross_attention(self, context: AttentionContext) -> CrossHeads:
+        mechanism = self.attention.build(context)
+        return self.projection.cross_attention(
+            self.head_shape(), mechanism, bias=True, new_norm=self.head_norm.build
+        )
 
     def head_shape(self) -> HeadShape:
         return HeadShape(self.width, self.heads, self.groups, self.key_width, self.value_width)
 
     def network(self) -> nn.Module:
-        return self.feed_forward.build(self.width, self.feed_forward_dropout)  # type: ignore[attr-defined]
+        return self.feed_forward.build(self.width, self.feed_forward_dropout)
 
     def residual(self) -> nn.Module:
         return (PostNorm if self.norm == "post" else PreNorm)(self.width, self.dropout)
@@ -84,8 +94,8 @@ class TransformerConfig(Part):
         """Pre-norm leaves the residual path unnormalised; one norm at its end makes up for it."""
         return nn.Identity() if self.norm == "post" else nn.LayerNorm(self.width)
 
-    def new_position(self) -> nn.Module:
-        return self.position.build(self.width, self.heads)  # type: ignore[attr-defined]
+    def new_position(self) -> Position:
+        return self.position.build(self.width, self.heads)
 
 
 class Encoder(nn.Module):
@@ -93,11 +103,14 @@ class Encoder(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.position: Any = config.new_position()
+        self.position = config.new_position()
         self.dropout = Dropout(config.dropout)
+        places = [
+            config.context(layer, config.encoder_layers, self.position.max_length)
+            for layer in range(config.encoder_layers)
+        ]
         self.layers = nn.ModuleList(
-            EncoderLayer(config.self_attention(), config.network(), config.residual)
-            for _ in range(config.encoder_layers)
+            EncoderLayer(config.self_attention(place), config.network(), config.residual) for place in places
         )
         self.norm = config.final_norm()
         self.recompute = False  # activation checkpointing, set by the training loop
@@ -117,14 +130,23 @@ class Decoder(nn.Module):
 
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
-        self.position: Any = config.new_position()
+        self.position = config.new_position()
         self.dropout = Dropout(config.dropout)
+        count, max_length = config.decoder_layers, self.position.max_length
         self.layers = nn.ModuleList(
-            DecoderLayer(config.self_attention(), config.cross_attention(), config.network(), config.residual)
-            for _ in range(config.decoder_layers)
+            DecoderLayer(
+                config.self_attention(config.context(layer, count, max_length, causal=True)),
+                config.cross_attention(config.context(layer, count, max_length)),
+                config.network(),
+                config.residual,
+            )
+            for layer in range(count)
         )
         self.norm = config.final_norm()
         self.recompute = False
+
+    def blocks(self) -> list[DecoderLayer]:
+        return cast("list[DecoderLayer]", list(self.layers))
 
     def forward(
         self, x_BTD: Tensor, memories: list[Memory], mask: Mask, caches: list[Cache] | None = None
@@ -139,43 +161,51 @@ class Decoder(nn.Module):
 class Transformer(nn.Module):
     """Encoder–decoder: source tokens and the target so far become states, ``head`` turns states into logits."""
 
-    source_attention = "decoder.*.cross"  # the taps that show what is read of the source
-    state_path = "decoder.layers.0"  # the tap along which the past travels
-    depth_path = "decoder.layers.*"  # the taps that show the states on their way to an answer
-    reading = ("source_embedding", "encoder")
+    anatomy = Anatomy(
+        source_attention="decoder.*.cross",
+        state_path="decoder.layers.0",
+        depth_path="decoder.layers.*",
+        reading=("source_embedding", "encoder"),
+        entrances=(
+            Entrance("source", "source_embedding", "encoder.position"),
+            Entrance("tokens", "target_embedding", "decoder.position"),
+        ),
+    )
 
-    def __init__(self, config: TransformerConfig, sizes: Sizes) -> None:
+    def __init__(self, config: TransformerConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
-        self.target_embedding = TokenEmbedding(sizes.outputs, config.width)
-        if config.tied == "all" and sizes.shared:
+        inputs, outputs = (tokens_at(ports, side, config.kind).size for side in (INPUT, OUTPUT))
+        self.target_embedding = TokenEmbedding(outputs, config.width)
+        if config.tied == "all" and share_vocabulary(ports):
             self.source_embedding = self.target_embedding
         else:
-            self.source_embedding = TokenEmbedding(sizes.inputs, config.width)
+            self.source_embedding = TokenEmbedding(inputs, config.width)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         tied = None if config.tied == "none" else self.target_embedding
-        self.head = VocabularyHead(sizes.outputs, config.width, tied, bias=config.output_bias)
+        self.head = VocabularyHead(outputs, config.width, tied, bias=config.output_bias)
 
     @property
-    def longest(self) -> tuple[int, int]:
+    def max_lengths(self) -> tuple[int, int]:
         """How many positions a source and an answer may have; 0: as many as one likes."""
-        return self.encoder.position.capacity, self.decoder.position.capacity
+        return self.encoder.position.max_length, self.decoder.position.max_length
 
     @property
-    def sight(self) -> str:
-        return "both" if self.encoder.layers else "before"
+    def causal(self) -> bool:
+        return not self.encoder.layers
 
     @property
-    def capacity(self) -> int:
-        return self.encoder.position.capacity
+    def max_length(self) -> int:
+        return self.encoder.position.max_length
 
     @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.config.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
-        return self.encoder(self.source_embedding(tokens_BS), padding(lengths_B, tokens_BS.shape[1]))[-1]
+    def represent(self, inputs: Inputs) -> States:
+        mask = padding(inputs.real_lengths_B, inputs.values.shape[1])
+        return States(self.encoder(self.source_embedding(inputs.values), mask)[-1], inputs.lengths_B)
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         """states_BTD for all target positions in one parallel pass (teacher forcing)."""
@@ -187,7 +217,7 @@ class Transformer(nn.Module):
         mask = padding(source_lengths_B, source_BS.shape[1])
         states = self.encoder(self.source_embedding(source_BS), mask)
         read = states if self.config.cross == "own" else states[-1:] * self.config.decoder_layers
-        return [layer.cross.memory(x, mask) for layer, x in zip(self.decoder.layers, read, strict=True)]  # type: ignore[union-attr, operator]
+        return [layer.cross.memory(x, mask) for layer, x in zip(self.decoder.blocks(), read, strict=True)]
 
     def answer_at(self, states_BTD: Tensor) -> Tensor:
         """logits_BTW, were these states of a decoder layer the last ones."""
@@ -198,7 +228,7 @@ class Transformer(nn.Module):
         memories = self.memories(source_BS, source_lengths_B)
         rows = source_BS.shape[0]
         like = self.target_embedding.weight
-        caches = [layer.attention.new_cache(rows, like) for layer in self.decoder.layers]  # type: ignore[union-attr, operator]
+        caches = [layer.attention.new_cache(rows, like) for layer in self.decoder.blocks()]
         return TransformerState(memories, caches, rows)
 
     def step(self, tokens_RT: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:

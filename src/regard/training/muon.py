@@ -15,6 +15,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from regard.core.modules import StacksMatrices
 from regard.core.precision import narrow_type, repeated_products
 from regard.training.optimizers import AdamWConfig, Optimizers
 
@@ -98,7 +99,7 @@ class Muon(torch.optim.Optimizer):
         lr: float,
         momentum: float,
         weight_decay: float,
-        stacked: Mapping[nn.Parameter, Sequence[int]] = MappingProxyType({}),
+        stacked: Mapping[Tensor, Sequence[int]] = MappingProxyType({}),
     ) -> None:
         super().__init__(matrices, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
         self.stacked = stacked
@@ -110,7 +111,7 @@ class Muon(torch.optim.Optimizer):
             for parameter in group["params"]:
                 if parameter.grad is not None:
                     rows = self.stacked.get(parameter, len(parameter))
-                    direction = self._direction(parameter, group["momentum"])
+                    direction = self._direction(parameter, parameter.grad, group["momentum"])
                     for matrix, own in zip(parameter.split(rows), direction.split(rows), strict=True):
                         by_shape[matrix.shape].append((matrix, own))
             for shape, pairs in by_shape.items():
@@ -121,11 +122,10 @@ class Muon(torch.optim.Optimizer):
                     steps = orthogonalise(torch.stack(directions)).unbind()
                 torch._foreach_add_(matrices, steps, alpha=-group["lr"] * size)
 
-    def _direction(self, parameter: nn.Parameter, momentum: float) -> Tensor:
+    def _direction(self, parameter: nn.Parameter, gradient: Tensor, momentum: float) -> Tensor:
         state = self.state[parameter]
         if "momentum" not in state:
             state["momentum"] = torch.zeros_like(parameter)
-        gradient: Tensor = parameter.grad  # type: ignore[assignment]
         state["momentum"].lerp_(gradient, 1 - momentum)
         return gradient.lerp(state["momentum"], momentum)  # Nesterov's look ahead
 
@@ -151,12 +151,12 @@ class MuonConfig(AdamWConfig):
         return Optimizers(members)
 
 
-def stacked_in(model: nn.Module) -> dict[nn.Parameter, tuple[int, ...]]:
+def stacked_in(model: nn.Module) -> dict[Tensor, tuple[int, ...]]:
     """The parameters in which a module says that several matrices stand on one another, with their rows."""
-    found: dict[nn.Parameter, tuple[int, ...]] = {}
+    found: dict[Tensor, tuple[int, ...]] = {}
     for module in model.modules():
-        for name, rows in getattr(module, "stacked", {}).items():
-            found[module.get_submodule(name).weight] = rows  # type: ignore[index]
+        if isinstance(module, StacksMatrices):
+            found.update(module.stacked_matrices())
     return found
 
 

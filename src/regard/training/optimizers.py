@@ -10,10 +10,10 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from regard.core.config import Part
+from regard.training import OptimizerPart
 
 
-class AdamConfig(Part):
+class AdamConfig(OptimizerPart):
     """Adam with the paper's betas (Vaswani et al. 2017, section 5.3)."""
 
     kind: str = "adam"

@@ -6,10 +6,10 @@ import math
 
 from pydantic import Field
 
-from regard.core.config import Part
+from regard.training import SchedulePart
 
 
-class PaperSchedule(Part):
+class PaperSchedule(SchedulePart):
     """d_model^−0.5 · min(step^−0.5, step · warmup^−1.5) (Vaswani et al. 2017, eq. 3); the base rate scales it."""
 
     kind: str = "paper"
@@ -20,7 +20,7 @@ class PaperSchedule(Part):
         return self.width**-0.5 * min(step**-0.5, step * self.warmup**-1.5)
 
 
-class InverseRootSchedule(Part):
+class InverseRootSchedule(SchedulePart):
     """Up to the base rate over the warm-up, then down with the root of the step."""
 
     kind: str = "inverse-root"
@@ -30,7 +30,7 @@ class InverseRootSchedule(Part):
         return min(step / self.warmup, math.sqrt(self.warmup / step))
 
 
-class CosineSchedule(Part):
+class CosineSchedule(SchedulePart):
     """Up over the warm-up, then along a half cosine down to a share of the base rate at the last step."""
 
     kind: str = "cosine"
@@ -44,7 +44,7 @@ class CosineSchedule(Part):
         return self.final + (1 - self.final) * 0.5 * (1 + math.cos(math.pi * progress))
 
 
-class LinearSchedule(Part):
+class LinearSchedule(SchedulePart):
     """Up over the warm-up, then along a line down to a share of the base rate at the last step."""
 
     kind: str = "linear"
@@ -58,7 +58,7 @@ class LinearSchedule(Part):
         return 1 - (1 - self.final) * progress
 
 
-class ConstantSchedule(Part):
+class ConstantSchedule(SchedulePart):
     """The base rate after the warm-up."""
 
     kind: str = "constant"

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from regard.core.capabilities import AnswersQuestions, Classifies, Continues
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Beam
 from regard.inspection.asking import UNKNOWN, Question, answer
@@ -13,7 +14,6 @@ from regard.inspection.look.packing import three
 from regard.runs.load import Run
 from regard.tasks.answer_spans import question_and_context
 from regard.tasks.continuation import always
-from regard.tasks.question_answering import QuestionAnswering
 from regard.tasks.tagging import Tagging, worded
 
 CANDIDATES = 8
@@ -43,11 +43,11 @@ def steps(run: Run, asked: Question) -> list[dict[str, Any]]:
 
 def classes(run: Run, text: str) -> list[list[Any]]:
     """What a classifier says of the whole text, or the answers that were found in it, most probable first."""
-    task: Any = run.task
-    if hasattr(task, "classify"):
-        return [[label, three(share)] for label, share in task.classify(run.model, [text], run.device)[0]]
-    if isinstance(task, QuestionAnswering):
-        found = task.answer(run.model, question_and_context([text]), run.device, CANDIDATES)[0]
+    task = run.task
+    if isinstance(task, Classifies):
+        return [[one.label, three(one.score)] for one in task.classify(run.session(), [text])[0]]
+    if isinstance(task, AnswersQuestions):
+        found = task.answer(run.session(), question_and_context([text]), CANDIDATES)[0]
         return [[one.text or "(no answer)", three(one.probability)] for one in found]
     return []
 
@@ -59,7 +59,7 @@ def tags(run: Run, text: str) -> list[dict[str, Any]]:
         return []
     sentence = worded(text)
     heard = task.reader.heard([sentence])
-    chances_NC = task.probabilities(run.model, [sentence], heard, run.device)[0]
+    chances_NC = task.probabilities(run.session(), [sentence], heard)[0]
     found = []
     for word, place in zip(heard[0].words_M.tolist(), heard[0].places_M.tolist()):
         best = (-chances_NC[word]).argsort(kind="stable")[:CANDIDATES]
@@ -76,7 +76,7 @@ def beam_tree(run: Run, asked: Question) -> dict[str, Any] | None:
     if asked.source_ids:
         engine, one_input = run.engine, list(asked.source_ids[:-1])
         options = options.model_copy(update={"n_best": options.size})
-    elif hasattr(run.task, "continuation"):
+    elif isinstance(run.task, Continues):
         room = min(WRITTEN_ON, run.continuation.context - len(asked.ids)) if run.continuation.context else WRITTEN_ON
         if room < 1:
             return None

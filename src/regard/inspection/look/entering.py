@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 
+from regard.core.anatomy import anatomy_of
 from regard.inspection.asking import Question
 from regard.inspection.look.packing import written_floats
+from regard.layers.headed import body_of
 from regard.runs.load import Run
 
 TOKENS, WIDTH = 64, 1024  # the most that is drawn
-SIDES = (
-    ("source", "source_embedding", "encoder.position"),
-    ("tokens", "target_embedding", "decoder.position"),
-    ("tokens", "embedding", "stack.position"),
-    ("tokens", "embedding", "position"),
-)
-"""Which tokens they are, where a family keeps their embedding, and where the positions that go with it."""
-
 
 @torch.inference_mode()
 def entering(run: Run, asked: Question, prefix: str) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Pictures for the page and their numbers; nothing of a model that keeps no embedding where it is looked for."""
-    body = "body." if hasattr(run.model, "body") else ""
+    body = body_of(run.model)
     pictures, numbers = [], {}
-    for side, embedding, position in SIDES:
-        embeds, places = (_module(run.model, body + path) for path in (embedding, position))
-        if embeds is None or places is None:
-            continue
+    for side, embedding, position in anatomy_of(body).entrances:
+        if not all(_is_there(body, path) for path in (embedding, position)):
+            continue  # a head took the place of what writes
+        embeds, places = (cast(Any, body.get_submodule(path)) for path in (embedding, position))
         ids = asked.source_ids if side == "source" else asked.ids
         x_TD = embeds(torch.tensor([ids], device=run.device))[0]
         sum_TD = places.embed(x_TD[None])[0]
@@ -48,8 +42,5 @@ def _adds(sum_TD: Tensor, x_TD: Tensor) -> bool:
     return not torch.equal(sum_TD, x_TD)
 
 
-def _module(model: nn.Module, path: str) -> Any:
-    try:
-        return model.get_submodule(path)
-    except AttributeError:
-        return None
+def _is_there(model: nn.Module, path: str) -> bool:
+    return any(name == path for name, _ in model.named_modules(remove_duplicate=False))

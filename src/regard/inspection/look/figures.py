@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from regard.core.anatomy import anatomy_of
 from regard.inspection.asking import Question, questions
 from regard.inspection.depths import depths_of
 from regard.inspection.figure import Figure, matplotlib
@@ -25,7 +26,7 @@ def figures(run: Run, texts: Sequence[str], targets: Sequence[str], wanted: Want
     for number, one in enumerate(asked, start=1):
         heads = [head for head in read_question(run, one).heads if wanted.takes(numbers[head.name], head.head)]
         found += [(f"text-{number}-{head.name}-{head.head}", partial(weights_figure, head)) for head in heads]
-        if hasattr(run.model, "depth_path"):
+        if anatomy_of(run.model).depth_path:
             found.append((f"text-{number}-depths", partial(_depths, run, one)))
     return found
 

@@ -9,7 +9,8 @@ from itertools import pairwise
 from typing import Any
 
 from regard.core.errors import OptionError
-from regard.core.seams import Progress
+from regard.core.task import Progress
+from regard.data.modalities.text.enclosing import SEPARATOR
 from regard.inspection.asking import UNKNOWN, Question, questions
 from regard.inspection.depths import depths_of
 from regard.inspection.head_names import refuse_without_attention
@@ -18,8 +19,8 @@ from regard.inspection.look.choosing import beam_tree, classes, steps, tags
 from regard.inspection.look.entering import entering
 from regard.inspection.look.heads import Wanted, refuse_unknown_choice, shown_heads
 from regard.inspection.look.packing import three
+from regard.layers.headed import Headed
 from regard.runs.load import Run
-from regard.tasks.enclosing import SEPARATOR
 
 SHORT = 100  # signs of a text that is repeated in a command
 
@@ -67,7 +68,7 @@ def _add(run: Run, found: Look, text: str, asked: Question, wanted: Wanted, pref
     command = f"regard look {shlex.quote(str(run.folder.path))} {shown}"
     heads = shown_heads(run, asked, wanted, prefix, share, command)
     pictures, numbers = entering(run, asked, prefix)
-    speaks = not hasattr(run.model, "body")  # a head on a body answers for the text, or in other symbols
+    speaks = not isinstance(run.model, Headed)  # a head on a body answers for the text, or in other symbols
     found.numbers |= heads.numbers | numbers
     found.data["texts"].append(
         {
@@ -94,7 +95,7 @@ def _spelled(run: Run, asked: Question) -> str:
     """The text behind a question that came from data."""
     if asked.source_ids:
         return run.vocabularies.source.decode(list(asked.source_ids[:-1]))
-    if not hasattr(run.model, "body"):
+    if not isinstance(run.model, Headed):
         return run.vocabularies.target.decode(list(asked.ids))
     ends = [place for place, id in enumerate(asked.ids) if id == asked.closing]
     parts = [asked.ids[start:stop] for start, stop in pairwise((0, *(end + 1 for end in ends), len(asked.ids)))]
