@@ -130,6 +130,7 @@ def test_tsv_names_ten_wrong_lines_and_counts_the_others(tmp_path):
         (b"PK\x03\x04\x14\x00", "is packed with zip, which is not read here; unpack it and name the file inside"),
         (b"\x28\xb5\x2f\xfd\x04", "is packed with Zstandard, which is not read here; unpack it"),
     ],
+    ids=["gzip", "bzip2", "xz", "zip", "zstandard"],  # gzip's bytes hold the time, and workers must agree on names
 )
 def test_a_packed_file_under_a_plain_name_is_known_for_what_it_is(content, words, tmp_path):
     (tmp_path / "a.en").write_bytes(content)

