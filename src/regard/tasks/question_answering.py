@@ -112,10 +112,6 @@ class QuestionAnswering:
     def tokenizer(self) -> Tokenizer:
         return self.vocabularies.target
 
-    @property
-    def max_length(self) -> int:
-        return self.config.longest
-
     def ports(self) -> Ports:
         return self.vocabularies.ports()
 

@@ -113,10 +113,6 @@ class Tagging:
         """The tag of a word that has no pieces: outside of everything, else the most frequent one."""
         return OUTSIDE if OUTSIDE in self.places else self.config.labels[0]
 
-    @property
-    def max_length(self) -> int:
-        return self.config.longest
-
     def ports(self) -> Ports:
         return self.vocabularies.ports()
 
