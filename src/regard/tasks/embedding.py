@@ -132,7 +132,7 @@ class Embedding:
     def probe(self, session: Session, raw: str, target: str = "") -> Probe:
         refuse_target(target)
         text = enclose_all(self.tokenizer, self.window, [(raw,)])[0]
-        check_enclosed(text, self.max_length)
+        check_enclosed(text, self.config.longest)
         return self.probe_examples(session, [Mates(text, text)])
 
     def probe_examples(self, session: Session, items: Sequence[Mates]) -> Probe:
@@ -140,7 +140,7 @@ class Embedding:
         return session.move(text_probe(session.model, [one.source for one in items], self.tokenizer))
 
     def random_examples(self, session: Session, generator: np.random.Generator, rows: int, length: int) -> list[Mates]:
-        room = room_of(session.model, self.max_length, length)
+        room = room_of(session.model, self.config.longest, length)
         return [Mates(text, text) for text in random_texts(generator, self.tokenizer, rows, room)]
 
     # -- loss -----------------------------------------------------------------------------------------------
