@@ -149,6 +149,4 @@ def test_what_does_not_go_together_is_refused() -> None:
         carrying.states(model_for(carrying), carrying.collate([carrying.examples("train", 0)[0]]))
     with pytest.raises(DataError, match=r"the training text has 6 tokens, and one window takes 8; .*task\.context"):
         task(text="the ").examples("train", 0)
-    with pytest.raises(OptionError, match="running text is tokenised once"):
-        LanguageModelConfig().build(TextCorpus({}, Ledger()), None, 1, 0.1)  # type: ignore[arg-type]
     assert list(task(validation="").examples("validation", 0)) == []

@@ -19,7 +19,7 @@ from regard.core.task import Session
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
 from regard.data.texts import HeldText, TextCorpus
-from regard.data.tokenizers import CharacterTokenizer
+from regard.data.tokenizers import CharacterTokenizer, Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.data.word_pieces import MASK, WordPieceTokenizer, going_on
 from regard.decoding.options import Greedy
@@ -36,10 +36,14 @@ ORDINARY = np.arange(5, 105)
 ORDINARY_W = np.arange(105) >= 5
 
 
+def texts_by(tokenizer: Tokenizer) -> Modalities:
+    return Modalities.of_text(Vocabularies(tokenizer, tokenizer))
+
+
 def task(text: str = TEXT, validation: str = TEXT[:700], seed: int = 5, **changes: Any) -> MaskedLanguageModelling:
     splits = {"train": (HeldText("train", text),), "validation": (HeldText("validation", validation),)}
     config = parse(MaskedLanguageModelConfig, {"context": 21, **changes})
-    return config.build(TextCorpus(splits, Ledger(), lines=True), Modalities.of_text(Vocabularies(PIECES, PIECES)), seed)
+    return config.build(TextCorpus(splits, Ledger(), lines=True), texts_by(PIECES), seed)
 
 
 def model_for(one: MaskedLanguageModelling, **changes: Any) -> Any:
@@ -236,15 +240,13 @@ def test_pseudo_perplexity_hides_one_token_at_a_time() -> None:
 def test_what_does_not_go_together_is_refused() -> None:
     characters = CharacterTokenizer().train([TEXT])
     with pytest.raises(RecipeError, match=r'tokenizer\.kind = "wordpiece", or .*: none that hides a word'):
-        MaskedLanguageModelConfig().build(TextCorpus({}, Ledger()), Modalities.of_text(Vocabularies(characters, characters)), 1)
+        MaskedLanguageModelConfig().build(TextCorpus({}, Ledger()), texts_by(characters), 1)
     with pytest.raises(RecipeError, match="are more than all; lower one of them"):
         parse(MaskedLanguageModelConfig, {"masked": 0.9, "random": 0.2})
     one = task()
     writer = parse(Recipe, {"model": {"kind": "gpt", "layers": 1, "width": 12, "heads": 3}}).model
     with pytest.raises(OptionError, match=r'Gpt has no head .*choose model\.kind = "bert"'):
         one.sums(writer.build(one.ports()), one.collate([one.examples("train", 0)[0]]))  # type: ignore[attr-defined]
-    with pytest.raises(OptionError, match="running text is tokenised once"):
-        MaskedLanguageModelConfig().build(TextCorpus({}, Ledger()), Modalities.of_text(Vocabularies(PIECES, PIECES)), 1, 0.1)
 
 
 # -- a run ------------------------------------------------------------------------------------------------------
