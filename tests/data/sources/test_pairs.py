@@ -225,6 +225,12 @@ def test_a_file_that_cannot_hold_both_sides_is_refused_with_the_way_to_name_two(
         checked(PairFiles(folder=str(tmp_path), train="train.en"))
 
 
+def test_parallel_files_are_named_one_by_one(tmp_path):
+    fill(tmp_path, train=["a=A"])
+    with pytest.raises(DataError, match=r"data\.train: source and target name one file each, so .*\*\.en and "):
+        checked(PairFiles(folder=str(tmp_path), train=parallel("*")))
+
+
 def test_keys_of_json_are_not_counted(tmp_path):
     (tmp_path / "a.jsonl").write_text("{}\n")
     with pytest.raises(DataError, match="JSON objects, which have keys and no order; name the keys with source_column"):

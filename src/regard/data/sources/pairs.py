@@ -13,7 +13,7 @@ from regard.core.errors import DataError
 from regard.data.corpus import Pair
 from regard.data.ledger import Ledger
 from regard.data.readers import COMPRESSIONS, find_file, keep_pairs, read_parallel
-from regard.data.sources.entries import ExampleEntry, chosen
+from regard.data.sources.entries import ExampleEntry, chosen, is_pattern
 from regard.data.sources.example_files import ExampleFiles
 from regard.data.sources.files import Found
 from regard.data.tables import JSON_SUFFIXES, TABLE_SUFFIXES, Layout, column_names, read_table, suffix
@@ -103,15 +103,21 @@ class PairFiles(PairColumns, ExampleFiles[PairEntry, Pair]):
             idle |= dict.fromkeys(("source_column", "target_column"), reason)
         return idle
 
-    def files_of(self, entry: PairEntry, key: str) -> Iterator[Found]:
+    def files_of(self, entry: PairEntry, key: str) -> Iterator[Found[PairEntry]]:
         if entry.file:
             for found in super().files_of(entry, key):
                 check_table(found.paths[0], key)
                 yield found
         else:
-            yield Found(entry, (find_file(self.path(entry.source)), find_file(self.path(entry.target))))
+            paths = [find_file(self.path(name)) for name in (entry.source, entry.target)]
+            if any(is_pattern(Path(path.name)) and not path.is_file() for path in paths):
+                raise DataError(
+                    f"{key}: source and target name one file each, so {paths[0]} and {paths[1]} cannot be patterns; "
+                    "list the files one by one, each source with its target"
+                )
+            yield Found(entry, (paths[0], paths[1]))
 
-    def read(self, found: Found, split: str, ledger: Ledger) -> list[Pair]:
+    def read(self, found: Found[PairEntry], split: str, ledger: Ledger) -> list[Pair]:
         if len(found.paths) == 2:
             return read_parallel(*found.paths, split, ledger)
         return read_pairs(found.paths[0], split, ledger, chosen(PairColumns, self, found.entry))
