@@ -32,22 +32,20 @@ class PairColumns(Config):
     source_column: int | str = AUTO
     target_column: int | str = AUTO
 
-    @model_validator(mode="after")
-    def _go_together(self) -> Self:
+    def problem(self) -> str:
+        """Why the two do not go together; nothing where they do."""
         both = (self.source_column, self.target_column)
         numbers = [one for one in both if isinstance(one, int)]
         if len(numbers) == 1:
-            raise ValueError(
+            return (
                 f"source_column = {both[0]!r} and target_column = {both[1]!r}: give two names, or two numbers for a "
                 "table without a line of names"
             )
         if numbers and min(numbers) < 1:
-            raise ValueError("source_column and target_column are counted from 1")
+            return "source_column and target_column are counted from 1"
         if both[0] == both[1] != AUTO:
-            raise ValueError(f"source_column and target_column are both {both[0]!r}; they must differ")
-        if "" in both:
-            raise ValueError("source_column and target_column must not be empty")
-        return self
+            return f"source_column and target_column are both {both[0]!r}; they must differ"
+        return "source_column and target_column must not be empty" if "" in both else ""
 
     def of(self, path: Path) -> tuple[int | str, ...]:
         """The columns of this table."""
@@ -94,6 +92,15 @@ class PairFiles(PairColumns, ExampleFiles[PairEntry, Pair]):
     example: ClassVar[str] = "path/to/pairs.tsv"
 
     kind: str = "pairs"
+
+    @model_validator(mode="after")
+    def _columns_go_together(self) -> Self:
+        tables = [entry for entries in self.named().values() for entry in entries if entry.file]
+        columns = {"": self.problem(), **{f"{one.file}: ": chosen(PairColumns, self, one).problem() for one in tables}}
+        for where, problem in columns.items():
+            if problem:
+                raise ValueError(f"{where}{problem}")
+        return self
 
     def idle(self) -> dict[str, str]:
         idle = super().idle()
