@@ -112,7 +112,11 @@ class PatchTable:
     def statistics(self) -> list[PatchStatistics]:
         even = float(self.away_NN.mean())
         return [
-            PatchStatistics(*place, **{name: value / self.pictures for name, value in sums.items()}, even_distance=even)
+            PatchStatistics(
+                *place,
+                *(sums[what] / self.pictures for what in ("entropy", "evenness", "distance", "same", "class_token")),
+                even,
+            )
             for place, sums in self.sums.items()
             if sums
         ]
