@@ -113,10 +113,15 @@ class PatchTable:
         even = float(self.away_NN.mean())
         return [
             PatchStatistics(
-                *place,
-                *(sums[what] / self.pictures for what in ("entropy", "evenness", "distance", "same", "class_token")),
-                even,
+                name=name,
+                head=head,
+                entropy=sums["entropy"] / self.pictures,
+                evenness=sums["evenness"] / self.pictures,
+                distance=sums["distance"] / self.pictures,
+                same=sums["same"] / self.pictures,
+                class_token=sums["class_token"] / self.pictures,
+                even_distance=even,
             )
-            for place, sums in self.sums.items()
+            for (name, head), sums in self.sums.items()
             if sums
         ]
