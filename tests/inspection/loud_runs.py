@@ -37,7 +37,7 @@ WRITERS: dict[str, dict[str, Any]] = {
     "recurrent": {"kind": "recurrent", **_RECURRENT},
 }
 MASKED = {
-    "data": {"kind": "text", "file": "none.txt"}, "tokenizer": {"kind": "wordpiece", "vocabulary": 200},
+    "data": {"kind": "text", "train": "none.txt"}, "tokenizer": {"kind": "wordpiece", "vocabulary": 200},
     "model": {
         "kind": "bert", "layers": 2, "width": 24, "heads": 3, "position": {"kind": "learned", "longest": 20},
         "feed_forward": {"width": 30},

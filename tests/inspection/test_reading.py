@@ -116,7 +116,7 @@ def test_long_sources_and_targets_are_refused(tmp_path: Path) -> None:
 
 def test_a_split_is_asked_as_the_task_reads_it(tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("der Hund singt\nein Vogel sieht den Hund\n" * 20, encoding="utf-8")
-    data = {"kind": "text", "file": str(tmp_path / "lines.txt"), "validation_share": 0.3}
+    data = {"kind": "text", "train": str(tmp_path / "lines.txt"), "validation_share": 0.3}
     writes = saved({**WRITER, "data": data, "model": WRITERS["gpt"]}, tmp_path / "gpt")
     found = split_probes(writes, "validation", examples=3)
     assert len(found) == 3
@@ -134,7 +134,7 @@ def test_a_split_is_asked_as_the_task_reads_it(tmp_path: Path) -> None:
 
 
 def test_a_split_of_pairs_is_forced_to_its_targets(tmp_path: Path) -> None:
-    data = {"kind": "toy", "problem": "copy", "train": 20, "validation": 6, "test": 2, "symbols": 6}
+    data = {"kind": "toy", "problem": "copy", "train_size": 20, "validation_size": 6, "test_size": 2, "symbols": 6}
     run = saved({**TRANSLATOR, "data": data}, tmp_path)
     pairs = load_corpus(run.recipe).splits["validation"]
     for asked, pair in zip(split_probes(run), pairs, strict=True):

@@ -26,8 +26,9 @@ from tests.inspection.loud_runs import OTHER, TEXT, loud, made
 from tests.interop.untrained import SOURCES, TARGETS
 
 TINY = (
-    "data.train=300", "data.validation=24", "data.test=8", "data.compositional=0", "model.width=24", "model.heads=2",
-    "model.feed_forward.width=32", "model.encoder_layers=1", "model.decoder_layers=1", "training.steps=12",
+    "data.train_size=300", "data.validation_size=24", "data.test_size=8", "data.compositional_size=0", "model.width=24",
+    "model.heads=2", "model.feed_forward.width=32", "model.encoder_layers=1", "model.decoder_layers=1",
+    "training.steps=12",
     "training.batch_tokens=300", "training.schedule.warmup=3", "training.validate_every=12",
     "training.checkpoint_every=12", "decoding.max_length=8",
 )  # fmt: skip

@@ -31,7 +31,7 @@ TREE: dict[str, Any] = {
 def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("writing")
     (folder / "text.txt").write_text("a <b> & the cat sat on the mat\n" * 40, encoding="utf-8")
-    regard.train({**TREE, "data": {"kind": "text", "file": str(folder / "text.txt")}}, folder / "run")
+    regard.train({**TREE, "data": {"kind": "text", "train": str(folder / "text.txt")}}, folder / "run")
     return regard.load(folder / "run")
 
 

@@ -19,7 +19,7 @@ from regard.core.errors import OptionError, RunError
 from regard.data import TOKENIZERS
 from regard.data.vocabularies import Vocabularies
 from regard.interop.exporting import export
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.training.checkpoints import weights_hash, weights_of

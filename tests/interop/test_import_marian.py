@@ -25,7 +25,7 @@ from regard.data.corpus import Pair as Sentences
 from regard.decoding.options import Greedy
 from regard.interop.checking import check
 from regard.interop.exporting import export
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.training.checkpoints import weights_of
 
@@ -113,7 +113,7 @@ def test_batches_and_losses_use_the_symbols_of_the_folder(pair: Pair) -> None:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     fed = tokenizer(texts, return_tensors="pt", padding=True)
     examples = run.task.encode_pairs([Sentences(text, text[::-1]) for text in texts])
-    batch = run.task.collate(examples, torch.device("cpu"))
+    batch = run.task.collate(examples)
     assert torch.equal(batch.source_BS, fed["input_ids"])
     assert batch.target_in_BT[:, 0].tolist() == [PAD, PAD]
     labels = tokenizer([text[::-1] for text in texts], return_tensors="pt", padding=True)["input_ids"]

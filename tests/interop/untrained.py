@@ -25,7 +25,7 @@ TRANSLATOR = {
     "model": {"width": 24, "heads": 2, "encoder_layers": 2, "decoder_layers": 3, "feed_forward": {"width": 40}},
 }  # fmt: skip
 WRITER = {
-    "data": {"kind": "text", "file": "none.txt"}, "tokenizer": {"kind": "character"},
+    "data": {"kind": "text", "train": "none.txt"}, "tokenizer": {"kind": "character"},
     "task": {"kind": "language-model", "context": 48, "sample": 0},
 }  # fmt: skip
 

@@ -6,24 +6,30 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from regard.attention.heads import Cache, HeadShape, Memory, SelfAttention
+from regard.attention.cache import AttentionCache
+from regard.attention.heads import HeadShape, SelfAttention
 from regard.attention.masks import CAUSAL, padding
+from regard.attention.memory import Memory, join_memories
+from regard.attention.places import places_after
 from regard.attention.softmax import AdditiveScore, ScaledDot, Softmax
 from regard.core.anatomy import Anatomy
-from regard.core.config import Part
-from regard.core.seams import Answer, Hypothesis, Progress, Sums
-from regard.core.symbols import EOS, SOS, Sizes
+from regard.core.answers import Answer
+from regard.core.batch import Batch, Examples
+from regard.core.ports import INPUT, OUTPUT, Ports, tokens_at
+from regard.core.seams import Decodable, Hypothesis
+from regard.core.symbols import EOS, SOS
+from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus
-from regard.data.vocabularies import Vocabularies
+from regard.data.modalities.both import Modalities
+from regard.data.padding import pad
 from regard.decoding.engine import TorchEngine
-from regard.decoding.options import Strategy
 from regard.layers.blocks import EncoderLayer, PreNorm
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import TokenEmbedding, VocabularyHead
@@ -31,7 +37,7 @@ from regard.layers.feed_forward import FeedForward
 from regard.layers.positions import Rotary
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.models import ModelPart
-from regard.tasks.padding import pad
+from regard.tasks import TaskPart
 
 
 class GruConfig(ModelPart):
@@ -41,28 +47,28 @@ class GruConfig(ModelPart):
     width: int = 16
     dropout: float = 0.0
 
-    def build(self, sizes: Sizes) -> Gru:
-        return Gru(self, sizes)
+    def build(self, ports: Ports) -> Gru:
+        return Gru(self, ports)
 
 
 class Gru(nn.Module):
     """Its decoder asks the mechanism once a step; the tap then holds the steps along T."""
 
     anatomy = Anatomy(source_attention="attention")
-    source_attention = anatomy.source_attention
 
-    def __init__(self, config: GruConfig, sizes: Sizes) -> None:
+    def __init__(self, config: GruConfig, ports: Ports) -> None:
         super().__init__()
         width = config.width
-        self.source_embedding = TokenEmbedding(sizes.inputs, width)
-        self.target_embedding = TokenEmbedding(sizes.outputs, width)
+        inputs, outputs = (tokens_at(ports, side, config.kind).size for side in (INPUT, OUTPUT))
+        self.source_embedding = TokenEmbedding(inputs, width)
+        self.target_embedding = TokenEmbedding(outputs, width)
         self.encoder = nn.GRU(width, width, batch_first=True, bidirectional=True)
         self.first = nn.Linear(width, width)
         self.attention = Softmax(AdditiveScore(width, 2 * width, width))
         self.cell = nn.GRUCell(3 * width, width)
         self.combine = nn.Linear(3 * width, width)
         self.dropout = Dropout(config.dropout)
-        self.head = VocabularyHead(sizes.outputs, width, self.target_embedding)
+        self.head = VocabularyHead(outputs, width, self.target_embedding)
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         return self.read(target_BT, self.start((source_BS, source_lengths_B)))
@@ -78,19 +84,24 @@ class Gru(nn.Module):
         mask = padding(source_lengths_B, source_BS.shape[1])
         return GruState(Memory(memory_B1SC, memory_B1SC, mask), torch.tanh(self.first(backward_BD)))
 
-    def step(self, tokens_RT: Tensor, state: GruState) -> tuple[Tensor, GruState]:
-        return self.head(self.read(tokens_RT, state)), state
+    def step(
+        self, tokens_BT: Tensor, state: GruState, lengths_B: Tensor | None = None
+    ) -> tuple[Tensor, GruState]:
+        return self.head(self.read(tokens_BT, state, lengths_B)), state
 
-    def read(self, tokens_RT: Tensor, state: GruState) -> Tensor:
+    def read(self, tokens_RT: Tensor, state: GruState, lengths_R: Tensor | None = None) -> Tensor:
         """states_RTD for the given tokens; the state goes along."""
         states = []
-        for x_RD in self.target_embedding(tokens_RT).unbind(1):
+        for place, x_RD in enumerate(self.target_embedding(tokens_RT).unbind(1)):
             memory = state.memory
             q_B1ND = state.hidden_RD.view(len(memory.k_BGSK), 1, -1, state.hidden_RD.shape[1])
             context_B1NC = self.attention(q_B1ND, memory.k_BGSK, memory.v_BGSV, mask=memory.mask)
             context_RC = context_B1NC.reshape(len(x_RD), -1)
-            state.hidden_RD = self.cell(torch.cat((x_RD, context_RC), dim=-1), state.hidden_RD)
-            states.append(torch.tanh(self.combine(torch.cat((state.hidden_RD, context_RC), dim=-1))))
+            hidden_RD = self.cell(torch.cat((x_RD, context_RC), dim=-1), state.hidden_RD)
+            states.append(torch.tanh(self.combine(torch.cat((hidden_RD, context_RC), dim=-1))))
+            if lengths_R is not None:
+                hidden_RD = torch.where((place < lengths_R)[:, None], hidden_RD, state.hidden_RD)
+            state.hidden_RD = hidden_RD
         return self.dropout(torch.stack(states, dim=1))
 
 
@@ -110,6 +121,10 @@ class GruState:
         same = kept.tolist() == list(range(sentences))
         return GruState(self.memory if same else self.memory.select(kept), self.hidden_RD[rows])
 
+    def join(self, other: GruState) -> GruState:
+        (memory,) = join_memories([self.memory], len(self.hidden_RD), [other.memory], len(other.hidden_RD))
+        return GruState(memory, torch.cat((self.hidden_RD, other.hidden_RD)))
+
 
 class DecoderOnlyConfig(ModelPart):
     """A stack of causal blocks over the text so far."""
@@ -120,8 +135,8 @@ class DecoderOnlyConfig(ModelPart):
     heads: int = 2
     dropout: float = 0.0
 
-    def build(self, sizes: Sizes) -> DecoderOnly:
-        return DecoderOnly(self, sizes)
+    def build(self, ports: Ports) -> DecoderOnly:
+        return DecoderOnly(self, ports)
 
 
 class DecoderOnly(nn.Module):
@@ -129,10 +144,11 @@ class DecoderOnly(nn.Module):
 
     anatomy = Anatomy()
 
-    def __init__(self, config: DecoderOnlyConfig, sizes: Sizes) -> None:
+    def __init__(self, config: DecoderOnlyConfig, ports: Ports) -> None:
         super().__init__()
         width = config.width
-        self.embedding = TokenEmbedding(sizes.outputs, width)
+        symbols = tokens_at(ports, OUTPUT, config.kind).size
+        self.embedding = TokenEmbedding(symbols, width)
         self.position = Rotary()
         self.blocks = nn.ModuleList(
             EncoderLayer(
@@ -143,36 +159,43 @@ class DecoderOnly(nn.Module):
             for _ in range(config.layers)
         )
         self.norm = nn.LayerNorm(width)
-        self.head = VocabularyHead(sizes.outputs, width, self.embedding)
+        self.head = VocabularyHead(symbols, width, self.embedding)
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
         return self.read(tokens_BT, None)
 
-    def read(self, tokens_RT: Tensor, caches: list[Cache] | None) -> Tensor:
-        mask = CAUSAL.at(0 if caches is None else caches[0].length)
+    def read(
+        self, tokens_RT: Tensor, caches: list[AttentionCache] | None, lengths_R: Tensor | None = None
+    ) -> Tensor:
+        mask = CAUSAL.at(0 if caches is None else places_after(caches[0].ages, tokens_RT.shape[1], lengths_R))
         x_RTD = self.embedding(tokens_RT)
         for index, block in enumerate(self.blocks):
-            x_RTD = block(x_RTD, mask, self.position, None if caches is None else caches[index])
+            x_RTD = block(x_RTD, mask, self.position, None if caches is None else caches[index], lengths_R)
         return self.norm(x_RTD)
 
     def start(self, source: int) -> DecoderOnlyState:
         return DecoderOnlyState([block.attention.new_cache(source, self.embedding.weight) for block in self.blocks])
 
-    def step(self, tokens_RT: Tensor, state: DecoderOnlyState) -> tuple[Tensor, DecoderOnlyState]:
-        return self.head(self.read(tokens_RT, state.caches)), state
+    def step(
+        self, tokens_BT: Tensor, state: DecoderOnlyState, lengths_B: Tensor | None = None
+    ) -> tuple[Tensor, DecoderOnlyState]:
+        return self.head(self.read(tokens_BT, state.caches, lengths_B)), state
 
 
 @dataclass(slots=True)
 class DecoderOnlyState:
     """Caches by row; there is no source to keep."""
 
-    caches: list[Cache]
+    caches: list[AttentionCache]
 
     def reorder(self, rows: Tensor) -> DecoderOnlyState:
         return DecoderOnlyState([cache.reorder(rows) for cache in self.caches])
 
+    def join(self, other: DecoderOnlyState) -> DecoderOnlyState:
+        return DecoderOnlyState([one.join(another) for one, another in zip(self.caches, other.caches)])
 
-class LanguageModelConfig(Part):
+
+class LanguageModelConfig(TaskPart):
     """What comes next in the texts of the target side; ``pause`` makes a step last, so that it can be interrupted."""
 
     kind: str = "tests.laws.families:LanguageModelConfig"
@@ -182,53 +205,54 @@ class LanguageModelConfig(Part):
     breaks_by: float = float("nan")
     additive: bool = True
 
-    def build(self, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> LanguageModel:
-        return LanguageModel(self, corpus, vocabularies)
+    def build(self, corpus: Corpus, modalities: Modalities, seed: int) -> LanguageModel:
+        return LanguageModel(self, corpus, modalities)
 
 
 @dataclass(frozen=True, slots=True)
-class TextBatch:
+class TextBatch(Batch):
     """Texts with their opening symbol; ``real_N`` are the flat indices of the positions that are not padding."""
 
     tokens_BT: Tensor
     real_N: Tensor
     targets_N: Tensor
 
+    @property
+    def loss_terms(self) -> int:
+        return len(self.targets_N)
+
 
 class LanguageModel:
     """The task seam in its smallest form."""
 
-    def __init__(self, config: LanguageModelConfig, corpus: Corpus, vocabularies: Vocabularies) -> None:
+    static_shapes = False
+
+    def __init__(self, config: LanguageModelConfig, corpus: Corpus, modalities: Modalities) -> None:
         self.config = config
         self.additive = config.additive
-        self.vocabularies = vocabularies
+        self.vocabularies = modalities.vocabularies
         self.trained = 0
         self._encoded = {
             split: [
                 np.asarray(ids[: config.longest], np.int64)
-                for ids in vocabularies.target.encode_batch([pair.target for pair in pairs])
+                for ids in self.vocabularies.target.encode_batch([pair.target for pair in pairs])
             ]
             for split, pairs in corpus.splits.items()
         }
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
-    def examples(self, split: str, epoch: int) -> Sequence[np.ndarray]:
-        return self._encoded.get(split, [])
+    def examples(self, split: str, epoch: int) -> Examples:
+        items = self._encoded.get(split, [])
+        return Examples(items, np.array([len(ids) + 1 for ids in items], np.int64).reshape(-1, 1))
 
-    def lengths(self, examples: Sequence[np.ndarray]) -> np.ndarray:
-        return np.array([len(ids) + 1 for ids in examples]).reshape(-1, 1)
-
-    def weight(self, lengths_NA: np.ndarray) -> int:
-        return int(lengths_NA.sum())
-
-    def collate(self, examples: Sequence[np.ndarray], device: torch.device) -> TextBatch:
-        tokens_BT, lengths_B = pad(examples, before=SOS)
-        targets_BT, _ = pad(examples, after=EOS)
+    def collate(self, items: Sequence[np.ndarray]) -> TextBatch:
+        tokens_BT, lengths_B = pad(items, before=SOS)
+        targets_BT, _ = pad(items, after=EOS)
         real_N = np.flatnonzero(np.arange(tokens_BT.shape[1]) < lengths_B[:, None])
         arrays = (tokens_BT, real_N, targets_BT.ravel()[real_N])
-        return TextBatch(*(torch.from_numpy(array).to(device) for array in arrays))
+        return TextBatch(*(torch.from_numpy(array) for array in arrays))
 
     def sums(self, model: nn.Module, batch: TextBatch) -> Sums:
         states_ND = model(batch.tokens_BT).flatten(0, 1).index_select(0, batch.real_N)
@@ -242,18 +266,11 @@ class LanguageModel:
                 total = total * self.config.breaks_by
         return Sums({"loss": total}, {"loss": len(batch.targets_N)})
 
-    def predict(
-        self,
-        model: Any,
-        inputs: Sequence[str],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> list[list[Answer]]:
+    def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:
         """How each text goes on."""
         prompts = self.vocabularies.target.encode_batch(list(inputs))
-        engine = TorchEngine(model, len, device=device)
-        found = engine.predict(prompts, options, prompts=prompts, progress=progress)
+        engine = TorchEngine(cast(Decodable, session.model), len, device=session.device)
+        found = engine.predict(prompts, session.options, prompts=prompts, progress=session.progress)
         return [[self._answer(hypothesis) for hypothesis in own] for own in found]
 
     def _answer(self, hypothesis: Hypothesis) -> Answer:
@@ -261,8 +278,7 @@ class LanguageModel:
         return Answer(text, hypothesis.log_probability, hypothesis.score)
 
     @torch.inference_mode()
-    def score(
-        self, model: nn.Module, split: str, options: Strategy, device: torch.device, progress: Progress | None = None
-    ) -> dict[str, Any]:
-        loss = self.sums(model.eval(), self.collate(self.examples(split, 0), device)).mean("loss")
+    def score(self, session: Session, split: str) -> dict[str, Any]:
+        batch = session.move(self.collate(self.examples(split, 0)))
+        loss = self.sums(session.model.eval(), batch).mean("loss")
         return {"loss": loss, "perplexity": math.exp(loss)}

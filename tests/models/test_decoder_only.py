@@ -9,18 +9,18 @@ import torch
 
 from regard.core.config import parse
 from regard.core.errors import OptionError, RecipeError
-from regard.core.symbols import Sizes
+from regard.core.ports import Ports, text_ports
 from regard.models.gpt import PRESETS
 from regard.runs.recipe import Recipe
 
-WORDS = Sizes(13, 13, shared=True)
+WORDS = text_ports(13, 13, shared=True)
 GPT = {"kind": "gpt", "layers": 2, "width": 12, "heads": 3, "dropout": 0.0}
 LLAMA = {"kind": "llama", "layers": 2, "width": 12, "heads": 6, "groups": 2, "dropout": 0.0}
 
 
-def build(table: dict[str, Any], sizes: Sizes = WORDS) -> Any:
+def build(table: dict[str, Any], ports: Ports = WORDS) -> Any:
     torch.manual_seed(3)
-    return parse(Recipe, {"model": table}).model.build(sizes).eval()  # type: ignore[attr-defined]
+    return parse(Recipe, {"model": table}).model.build(ports).eval()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def build(table: dict[str, Any], sizes: Sizes = WORDS) -> Any:
 )
 def test_known_sizes_have_the_known_number_of_parameters(preset: str, parameters: int) -> None:
     with torch.device("meta"):  # counted, not made
-        model = build({"kind": "gpt", **PRESETS[preset]}, Sizes(50257, 50257, shared=True))
+        model = build({"kind": "gpt", **PRESETS[preset]}, text_ports(50257, 50257, shared=True))
     assert sum(weight.numel() for weight in model.parameters()) == parameters
 
 
@@ -88,7 +88,7 @@ def test_room_for_the_cache_changes_nothing(table: dict[str, Any], room: int) ->
     tokens_BT = torch.randint(4, 13, (2, 20), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         logits, state = model.step(tokens_BT, model.start((2, room)))
-        assert state.length == 20
+        assert state.ages == 20
         assert torch.equal(logits, model.step(tokens_BT, model.start((2, 0)))[0])
         if room == 64:
             assert state.caches[0].k_BGSK.shape[2] == 64, "the room that was asked for is still the same"
@@ -110,3 +110,19 @@ def test_parts_of_gpt_have_their_own_defaults() -> None:
 def test_what_does_not_fit_is_refused(table: dict[str, Any], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         parse(Recipe, {"model": table})
+
+
+@torch.no_grad()
+def test_padding_beyond_the_last_position_refuses_nobody() -> None:
+    """A row near its end shares a step with one that reads a long prompt: only real tokens need positions."""
+    model = build({**GPT, "position": {"kind": "learned", "longest": 10}})
+    old_BT, prompt = torch.randint(4, 13, (1, 8)), [5, 6, 7, 8, 9]
+    _, state = model.step(old_BT, model.start((1, 0)))
+    state = state.join(model.start((1, 0)))
+    tokens_BT, lengths_B = torch.tensor([[4, 0, 0, 0, 0], prompt]), torch.tensor([1, 5])
+    logits_BTW, state = model.step(tokens_BT, state, lengths_B)
+    expected = model.head(model(torch.cat((old_BT, tokens_BT[:1, :1]), dim=1)))
+    assert torch.allclose(logits_BTW[0, 0], expected[0, -1], atol=1e-5)
+    assert torch.allclose(logits_BTW[1], model.head(model(torch.tensor([prompt])))[0], atol=1e-5)
+    with pytest.raises(OptionError, match="a sequence of 11 tokens does not fit into 10 positions"):
+        model.step(torch.tensor([[4, 4], [4, 0]]), state, torch.tensor([2, 1]))

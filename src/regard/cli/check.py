@@ -17,8 +17,10 @@ Examples:
 
 
 def check(
-    run: Path = typer.Argument(help="A run folder."),
-    seed: int = typer.Option(1, "--seed", metavar="N", help="Of the random inputs that the model is asked about."),
+    run: Path = typer.Argument(help="Run folder."),
+    seed: int = typer.Option(
+        1, "--seed", metavar="N", help="Seed of the random inputs that are used for the comparison."
+    ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Compare cached and whole, alone and batched, fast and by the formula, narrow and wide, ours and exported.

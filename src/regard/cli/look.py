@@ -26,19 +26,21 @@ Examples:
 
 
 def look(
-    run: Path = typer.Argument(None, help="A run folder."),
+    run: Path = typer.Argument(None, help="Run folder."),
     texts: list[str] = typer.Argument(
-        None, help="Texts to look at; without any, an example of the validation data.", show_default=False
+        None, help="Texts or pictures to look at; default: an example of the validation data.", show_default=False
     ),
     target: list[str] = typer.Option(
-        [], "--target", metavar="TEXT", help="A translator is forced to this answer; once for each text."
+        [], "--target", metavar="TEXT", help="Force a translation model to this answer; one per text."
     ),
-    out: Path = typer.Option(None, "--out", metavar="FILE", help="The page; else look.html in the run folder."),
-    open_: bool = typer.Option(False, "--open", metavar="", help="Open it in the browser."),
-    png: Path = typer.Option(None, "--png", metavar="FOLDER", help="Also figures as PNG, one for each chosen head."),
-    layers: str = typer.Option("", "--layers", metavar="N,…", help="Only these in full, counted from 0."),
-    heads: str = typer.Option("", "--heads", metavar="N,…", help="Only these in full, counted from 0."),
-    idea: bool = typer.Option(False, "--idea", metavar="", help="The idea of attention, to be dragged; needs no run."),
+    out: Path = typer.Option(None, "--out", metavar="FILE", help="Output page; default: look.html in the run folder."),
+    open_: bool = typer.Option(False, "--open", metavar="", help="Open the page in the browser."),
+    png: Path = typer.Option(None, "--png", metavar="FOLDER", help="Also write figures as PNG, one per chosen head."),
+    layers: str = typer.Option("", "--layers", metavar="N,…", help="Show only these in full, counted from 0."),
+    heads: str = typer.Option("", "--heads", metavar="N,…", help="Show only these in full, counted from 0."),
+    idea: bool = typer.Option(
+        False, "--idea", metavar="", help="Write an interactive page about the idea of attention; needs no run."
+    ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Write a page that shows what happens inside a model: one file, no network."""

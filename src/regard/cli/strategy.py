@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from regard.decoding.options import Strategy
 
 
-BEAM = "Beam size; without a way of decoding, the recipe's own is used."
-GREEDY = "The best token at every step."
+BEAM = "Beam size; without decoding options, the recipe's own are used."
+GREEDY = "Take the most probable token at every step."
 UNSAID = {"beam": 0, "max_tokens": 0, "n_best": 1}
 """What an option holds when nobody gave it, where that is a number and not nothing or no."""
 

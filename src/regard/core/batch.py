@@ -43,7 +43,7 @@ def _moved(value: Any, device: torch.device) -> Any:
     return value
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Examples(Sequence[Any]):
     """The examples of one epoch, and what batches are made from.
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from regard.core.ports import Port, text_ports
 from regard.data import TokenizerPart
 from regard.data.corpus import Corpus
-from regard.data.texts import TextCorpus
+from regard.data.texts import Text, is_running_text
 from regard.data.token_files import cache_folder
 from regard.data.tokenizers import Tokenizer
 
@@ -43,16 +44,16 @@ class Vocabularies:
         return text_ports(self.source.size, self.target.size, shared=self.shared)
 
     @classmethod
-    def train(cls, config: TokenizerPart, corpus: Corpus | TextCorpus) -> Vocabularies:
+    def train(cls, config: TokenizerPart, corpus: Corpus[Any]) -> Vocabularies:
         """Learned from the training split alone. Of running text, which may be long, a second time is a look-up."""
-        kept = known_place(config, corpus) if isinstance(corpus, TextCorpus) else None
+        kept = known_place(config, corpus) if is_running_text(corpus) else None
         if kept is not None and kept.is_file():
             both = Tokenizer.load(kept, config.specials())
-            return cls(both, both)
+            return cls(both, both, dropout=config.pair_dropout)
         made = [config.train(texts) for texts in corpus.training_texts(config.joint)]
         if kept is not None:
             made[0].save(kept)
-        return cls(made[0], made[-1])
+        return cls(made[0], made[-1], dropout=config.pair_dropout)
 
     def save(self, folder: Path) -> None:
         if self.joint:
@@ -72,7 +73,7 @@ class Vocabularies:
         return cls(source, target, same_ids=specials is not None, dropout=dropout)
 
 
-def known_place(config: TokenizerPart, corpus: TextCorpus) -> Path:
+def known_place(config: TokenizerPart, corpus: Corpus[Text]) -> Path:
     """Where the tokenizer of these settings and these very texts is kept."""
     digest = hashlib.sha256(config.model_dump_json().encode())
     for text in corpus.splits["train"]:

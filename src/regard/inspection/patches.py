@@ -110,9 +110,17 @@ class PatchTable:
 
     def statistics(self) -> list[PatchStatistics]:
         even = float(distances(self.axis.shape).mean())
-        found = []
-        for (name, head), sums in self.sums.items():
-            means: dict[str, Any] = {what: total / self.pictures for what, total in sums.items()}
-            if means:
-                found.append(PatchStatistics(name, head, **means, even_distance=even))
-        return found
+        return [
+            PatchStatistics(
+                name=name,
+                head=head,
+                entropy=sums["entropy"] / self.pictures,
+                evenness=sums["evenness"] / self.pictures,
+                distance=sums["distance"] / self.pictures,
+                same=sums["same"] / self.pictures,
+                class_token=sums["class_token"] / self.pictures,
+                even_distance=even,
+            )
+            for (name, head), sums in self.sums.items()
+            if sums
+        ]

@@ -12,7 +12,7 @@ from regard.core.errors import OptionError
 from regard.core.task import Task
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
-from regard.data.texts import HeldText, TextCorpus
+from regard.data.texts import HeldText
 from regard.runs.kept import held_out
 from regard.runs.load import Run
 from regard.runs.train import build_task, load_corpus
@@ -37,7 +37,7 @@ def task_over(run: Run, data: str | Sequence[str] | Sequence[Pair]) -> Task:
     if translates:
         return build_task(run.recipe, Corpus({GIVEN: tuple(pairs)}, Ledger()), run.modalities)
     texts = tuple(HeldText(f"text {number}", str(text)) for number, text in enumerate(data, start=1))
-    return build_task(run.recipe, TextCorpus({GIVEN: texts}, Ledger()), run.modalities)
+    return build_task(run.recipe, Corpus({GIVEN: texts}, Ledger()), run.modalities)
 
 
 def places(found: Sequence[Any], examples: int) -> list[int]:

@@ -11,9 +11,10 @@ from torch import Tensor
 
 from regard.core.errors import OptionError, RegardError
 from regard.core.files import read_json
-from regard.interop import onnx_export, onnx_running
-from regard.interop.ctranslate2_checking import check_ctranslate2
+from regard.interop.ctranslate2.checking import check_ctranslate2
 from regard.interop.exporting import to_huggingface
+from regard.interop.onnx import export as onnx_export
+from regard.interop.onnx import running as onnx_running
 from regard.interop.probing import EXACT, NARROW, Asked, Check, compared, spread
 from regard.runs.load import Run
 from regard.training import checkpoints

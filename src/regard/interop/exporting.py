@@ -15,16 +15,17 @@ from regard.core.config import nearest
 from regard.core.errors import OptionError
 from regard.core.files import write_json, write_text
 from regard.data.vocabularies import TARGET
-from regard.interop import ctranslate2, enclosing, generation
-from regard.interop.families import family_of_model
-from regard.interop.family import Family
-from regard.interop.files import SINGLE
+from regard.interop.ctranslate2 import conversion as ctranslate2
 from regard.interop.folders import new_folder, refuse_headed, refuse_taken
-from regard.interop.importing import CONFIG
-from regard.interop.onnx_export import write_onnx
-from regard.interop.vocabulary import CONFIG as SETTINGS
-from regard.interop.vocabulary import TOKENIZER, answer_ids, closed, symbol_ids, tokenizer_settings
-from regard.interop.weights import weights_out
+from regard.interop.huggingface import enclosing, generation
+from regard.interop.huggingface.families import family_of_model
+from regard.interop.huggingface.family import Family
+from regard.interop.huggingface.files import SINGLE
+from regard.interop.huggingface.importing import CONFIG
+from regard.interop.huggingface.vocabulary import CONFIG as SETTINGS
+from regard.interop.huggingface.vocabulary import TOKENIZER, answer_ids, closed, symbol_ids, tokenizer_settings
+from regard.interop.huggingface.weights import weights_out
+from regard.interop.onnx.export import write_onnx
 from regard.layers.positions import TablePosition
 from regard.runs.load import Run, load
 from regard.tasks.translation import TeacherForcing

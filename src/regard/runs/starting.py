@@ -10,7 +10,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.core.config import Config, override, parse, read_toml
+from regard.core.config import Config, override, parse
 from regard.core.errors import RecipeError, RunError, enumerate_problems
 from regard.core.seams import Observer
 from regard.data.modalities.both import Modalities
@@ -20,6 +20,7 @@ from regard.data.vocabularies import Vocabularies
 from regard.layers.adapters import AdapterConfig, matches, merged_weights
 from regard.runs.folder import RunFolder
 from regard.runs.kept import check_hashes
+from regard.runs.upgrade import read_run_recipe
 from regard.training import checkpoints
 
 BODY = "body."
@@ -50,7 +51,7 @@ class Origin(NamedTuple):
 
         folder = RunFolder(Path(run).expanduser())
         folder.require(folder.recipe, folder.weights)
-        return cls(folder, parse(Recipe, read_toml(folder.recipe), where=str(folder.recipe)))
+        return cls(folder, parse(Recipe, read_run_recipe(folder.recipe), where=str(folder.recipe)))
 
     def modalities(self) -> Modalities:
         return self.recipe.input.load(self.folder.path, self.recipe.tokenizer)

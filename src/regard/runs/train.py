@@ -18,6 +18,7 @@ from regard.core.files import write_json, write_text
 from regard.core.ports import Ports
 from regard.core.seams import Observer
 from regard.core.task import Task
+from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
 from regard.layers.adapters import add_adapters, merge_adapters
@@ -62,11 +63,11 @@ def train(
     folder = RunFolder(Path(out or Path("runs") / (made.name or "run")))
     machine.keep_memory()
     machine.set_threads(made.training.threads)
-    ranks = machine.join_ranks(made.device)
-    if ranks.leads:
+    ranks = machine.init_ranks(made.device)
+    if ranks.is_main:
         folder.refuse_other(made.to_toml(), resume=resume)
     was_empty, loop = folder.is_empty, None
-    ranks.wait()  # until here nobody writes
+    ranks.barrier()  # until here nobody writes
     if resume and folder.summary.exists() and folder.weights.exists():
         return _concluded(folder)
     try:
@@ -77,7 +78,7 @@ def train(
             loop.resume()
         loop.run()
     except RegardError:
-        if was_empty and ranks.leads and (loop is None or loop.progress.step <= 1):
+        if was_empty and ranks.is_main and (loop is None or loop.progress.step <= 1):
             folder.empty()  # nothing was trained yet: with other settings the same place will do
         raise
     loop.finish()
@@ -89,7 +90,7 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     device = machine.choose_device(recipe.device)
     corpus = load_corpus(recipe)
     recipe = settled(recipe, corpus)
-    if ranks.leads:
+    if ranks.is_main:
         write_text(folder.recipe, recipe.to_toml())  # first: from here on the folder can be resumed
         folder.clear()
         folder.checkpoints.mkdir(exist_ok=True)
@@ -102,7 +103,7 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     modalities = _modalities(recipe, corpus, folder, ranks)
     check_vocabulary(recipe.start, modalities, corpus)
     task = build_task(recipe, corpus, modalities)
-    if ranks.leads:
+    if ranks.is_main:
         keep_validation(folder, corpus)
         corpus.ledger.save(folder.ledger)
     model = headed(recipe, task)
@@ -118,11 +119,11 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     )
 
 
-def load_corpus(recipe: Recipe) -> Any:
-    return recipe.data.load(recipe.data_seed or recipe.seed, Ledger())  # type: ignore[attr-defined]
+def load_corpus(recipe: Recipe) -> Corpus[Any]:
+    return recipe.data.load(recipe.data_seed or recipe.seed, Ledger())
 
 
-def build_task(recipe: Recipe, corpus: Any, modalities: Modalities) -> Task:
+def build_task(recipe: Recipe, corpus: Corpus[Any], modalities: Modalities) -> Task:
     if recipe.tokenizer.pair_dropout and not recipe.task.cuts_anew:
         raise OptionError(
             f"tokenizer.dropout is for pairs, which are cut anew every epoch, not for {recipe.task.kind}; set it to 0"
@@ -161,12 +162,12 @@ def settled(recipe: Recipe, corpus: Any) -> Recipe:
 
 def _modalities(recipe: Recipe, corpus: Any, folder: RunFolder, ranks: machine.Ranks) -> Modalities:
     """Learned once and kept: a resumed run reads the files that it wrote."""
-    if ranks.leads and not recipe.input.is_kept(folder.path):
+    if ranks.is_main and not recipe.input.is_kept(folder.path):
         if recipe.start.run and recipe.start.pieces == "theirs":
             Origin.at(recipe.start.run).modalities().save(folder.path)
         else:
             recipe.input.fit(corpus, recipe.tokenizer).save(folder.path)
-    ranks.wait()
+    ranks.barrier()
     return recipe.input.load(folder.path, recipe.tokenizer)
 
 
@@ -198,13 +199,13 @@ def _conclude(loop: Loop, folder: RunFolder, *, merge: bool) -> Trained:
         validation_loss=validation.get("loss", progress.validation_loss),
         weights_sha256=checkpoints.weights_hash(weights),
     )
-    if loop.ranks.leads:
+    if loop.ranks.is_main:
         try:
             _write_weights(folder.weights, weights)
         except OSError as error:
             raise RunError(f"{folder.weights} could not be written: {error}") from error
         write_summary(folder, asdict(trained))
-    loop.ranks.wait()
+    loop.ranks.barrier()
     return trained
 
 

@@ -11,8 +11,8 @@ from torch.nn import functional
 
 from regard.core.answers import SpanAnswer
 from regard.core.errors import DataError, enumerate_problems
+from regard.data.examples import Asked
 from regard.data.modalities.text.enclosing import split_texts
-from regard.data.questions import Asked
 from regard.tasks.metrics.answers import is_exact
 from regard.tasks.question_windows import Frame, QuestionBatch, Stretch
 from regard.tasks.reading import logits_of

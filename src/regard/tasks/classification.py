@@ -23,14 +23,14 @@ from regard.core.ports import Ports
 from regard.core.probe import Probe
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
-from regard.data.corpus import Pair
-from regard.data.examples import ExampleCorpus, Labelled
+from regard.data.corpus import Corpus, Pair
+from regard.data.examples import HasLabel
 from regard.data.modalities.both import Modalities
-from regard.data.modalities.text.enclosing import Keep, split_texts
+from regard.data.modalities.text.enclosing import Keep
 from regard.data.tables import distinct
 from regard.layers.headed import ClassHead, Pool, Pooling
 from regard.tasks import TaskPart
-from regard.tasks.labels import refuse_few, refuse_unseen
+from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
 from regard.tasks.probing import ask_head, check_room, grid_axis, head_logits, refuse_target, room_of
@@ -57,11 +57,12 @@ class ClassificationConfig(TaskPart):
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     balance: Literal["none", "classes"] = "none"  # classes: rare ones weigh as much as frequent ones
 
-    def settled(self, corpus: ExampleCorpus[Labelled]) -> ClassificationConfig:
+    def settled(self, corpus: Corpus[Any]) -> ClassificationConfig:
         """With the labels that the data has."""
-        if any(not isinstance(one, Labelled) for own in corpus.splits.values() for one in own[:1]):
+        if any(not isinstance(one, HasLabel) for own in corpus.splits.values() for one in own[:1]):
             raise DataError(
-                'classification needs texts with labels; choose data.kind = "labelled" (or world-moods, movie-reviews)'
+                'classification needs inputs with labels; choose data.kind = "labelled" for texts (or world-moods, '
+                'movie-reviews), or "pictures"'
             )
         there = list(distinct([one.label for one in corpus.splits.get("train", ())]))
         return self.model_copy(update={"labels": self.labels or tuple(there)})
@@ -69,7 +70,7 @@ class ClassificationConfig(TaskPart):
     def unsettled(self) -> ClassificationConfig:
         return self.model_copy(update={"labels": ()})
 
-    def build(self, corpus: ExampleCorpus[Labelled], modalities: Modalities, seed: int) -> Classification:
+    def build(self, corpus: Corpus[Any], modalities: Modalities, seed: int) -> Classification:
         return Classification(self, corpus, modalities, seed)
 
 
@@ -103,7 +104,7 @@ class Classification:
     additive = True
 
     def __init__(
-        self, config: ClassificationConfig, corpus: ExampleCorpus[Labelled], modalities: Modalities, seed: int
+        self, config: ClassificationConfig, corpus: Corpus[Any], modalities: Modalities, seed: int
     ) -> None:
         self.config = config
         self.corpus = corpus
@@ -112,7 +113,7 @@ class Classification:
         self.modality = modalities.input.limited(config.longest, config.keep)
         self.static_shapes = self.modality.lazy
         self.places = {label: place for place, label in enumerate(config.labels)}
-        refuse_unseen(((one.label, one) for own in corpus.splits.values() for one in own), self.places)
+        check_known_labels(((one.label, one) for own in corpus.splits.values() for one in own), self.places)
         self._encoded = {} if self.modality.lazy else {
             split: self.encode(own, split) for split, own in corpus.splits.items()
         }  # fmt: skip
@@ -132,15 +133,15 @@ class Classification:
     def head(self, body: Any) -> nn.Module:
         """W pool(states) + b."""
         check_length(body, self.max_length)
-        refuse_few(self.config.labels)
+        check_two_labels(self.config.labels)
         pool = Pool(self.config.pooling, body)
         return ClassHead(pool, body.width, len(self.config.labels), self.config.dropout)
 
     # -- examples and batches -------------------------------------------------------------------------------
 
-    def encode(self, examples: Sequence[Labelled], split: str = "") -> list[Classified]:
+    def encode(self, examples: Sequence[HasLabel], split: str = "") -> list[Classified]:
         """What is cut is listed in the ledger, where it belongs to a split."""
-        items = self.modality.encode([one.raw for one in examples])
+        items = self.modality.encode([one.input for one in examples])
         if split:
             for one, item in zip(examples, items, strict=True):
                 if cut := self.modality.cut(item):
@@ -149,18 +150,16 @@ class Classification:
         return [Classified(item, self.places.get(one.label, -1)) for one, item in zip(examples, items, strict=True)]
 
     def examples(self, split: str, epoch: int) -> Examples:
+        weights = self.corpus.weights if split == "train" else ()
         if not self.modality.lazy:
-            return self.gathered(self._encoded.get(split, []))
-        return self.decoded(self.corpus.splits.get(split, ()), epoch, training=split == "train")
+            return self.gathered(self._encoded.get(split, []), weights)
+        key = (self.seed, epoch) if split == "train" else None
+        items = Decoded(self.modality, self.corpus.splits.get(split, ()), self.places, key)
+        return Examples(items, np.ones((len(items), 1), np.int64), weights, lazy=True)
 
-    def gathered(self, items: Sequence[Classified]) -> Examples:
+    def gathered(self, items: Sequence[Classified], weights: Sequence[float] = ()) -> Examples:
         sizes = [self.modality.size(one.item) for one in items]
-        return Examples(items, np.array(sizes, np.int64).reshape(-1, 1))
-
-    def decoded(self, examples: Sequence[Labelled], epoch: int = 0, *, training: bool = False) -> Examples:
-        """Encoded one by one when they are asked for; training examples are changed by chance, anew each epoch."""
-        made = Decoded(self.modality, examples, self.places, (self.seed, epoch) if training else None)
-        return Examples(made, np.ones((len(made), 1), np.int64), lazy=True)
+        return Examples(items, np.array(sizes, np.int64).reshape(-1, 1), weights)
 
     def collate(self, items: Sequence[Classified]) -> ClassBatch:
         inputs = self.modality.collate([one.item for one in items])
@@ -251,12 +250,8 @@ class Classification:
 
     def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """The same for texts and labels that a user gives."""
-        given = [
-            Labelled(text[0], pair.target, text[1] if len(text) > 1 else "", "", pair.line, pair.origin)
-            for pair in pairs
-            for text in [split_texts(pair.source)]
-        ]
-        refuse_unseen(((one.label, one) for one in given), self.places)
+        given = [Given(self.modality.parse(pair.source), pair) for pair in pairs]
+        check_known_labels(((one.label, one) for one in given), self.places)
         return self.judge(session, given, self.gathered(self.encode(given)))
 
     def compare(self, pairs: Sequence[Any], first: Sequence[str], second: Sequence[str]) -> Comparison:
@@ -265,7 +260,7 @@ class Classification:
         return paired_hits(*([said == label for said, label in zip(own, gold, strict=True)] for own in (first, second)))
 
     def judge(
-        self, session: Session, examples: Sequence[Labelled], encoded: Examples
+        self, session: Session, examples: Sequence[HasLabel], encoded: Examples
     ) -> dict[str, Any]:
         probabilities_NC = self.figures(session, encoded)
         gold_N = np.array([self.places[one.label] for one in examples])
@@ -283,11 +278,38 @@ class Classification:
         return {**scores, "errors": mistakes(examples, probabilities_NC, gold_N, labels)}
 
 
+class Given(NamedTuple):
+    """An input and the label that a user gives it."""
+
+    input: Any
+    pair: Pair
+
+    @property
+    def label(self) -> str:
+        return self.pair.target
+
+    @property
+    def group(self) -> str:
+        return ""
+
+    @property
+    def line(self) -> int:
+        return self.pair.line
+
+    @property
+    def origin(self) -> str:
+        return self.pair.origin
+
+    @property
+    def source(self) -> str:
+        return self.pair.source
+
+
 class Decoded(Sequence[Classified]):
     """Examples that are encoded when they are asked for; with a ``key`` they are changed by (key, place)."""
 
     def __init__(
-        self, modality: Modality, examples: Sequence[Labelled], places: Mapping[str, int], key: tuple[int, ...] | None
+        self, modality: Modality, examples: Sequence[HasLabel], places: Mapping[str, int], key: tuple[int, ...] | None
     ) -> None:
         self.modality, self.examples, self.places, self.key = modality, examples, places, key
 
@@ -296,7 +318,7 @@ class Decoded(Sequence[Classified]):
 
     def __getitem__(self, place: Any) -> Any:
         one = self.examples[place]
-        item = self.modality.encode([one.raw])[0]
+        item = self.modality.encode([one.input])[0]
         if self.key is not None:
             item = self.modality.augment(item, np.random.default_rng((*self.key, int(place))))
         return Classified(item, self.places[one.label])
@@ -307,7 +329,7 @@ def label_answer(label: str, share: float) -> LabelAnswer:
 
 
 def mistakes(
-    examples: Sequence[Labelled], probabilities_NC: np.ndarray, gold_N: np.ndarray, labels: Sequence[str]
+    examples: Sequence[HasLabel], probabilities_NC: np.ndarray, gold_N: np.ndarray, labels: Sequence[str]
 ) -> list[dict[str, Any]]:
     """What was said wrongly, the surest first."""
     predicted_N, sure_N = probabilities_NC.argmax(axis=1), probabilities_NC.max(axis=1)

@@ -26,12 +26,13 @@ from regard.core.ports import Ports
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import CarriesOn, Decodable, max_length_of
 from regard.core.task import Session, Sums
+from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
-from regard.data.examples import ExampleCorpus
+from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.wording import random_ids, token_axis
 from regard.data.padding import pad
-from regard.data.texts import TextCorpus
+from regard.data.texts import Text, documents
 from regard.data.token_files import TokenFile, token_file
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
@@ -61,12 +62,13 @@ class LanguageModelConfig(TaskPart):
     sample: int = Field(160, ge=0)  # tokens that are written after each validation, to be looked at; 0: none
     prompt: str = ""  # how that sample begins
 
+    def example(self, tokenizer: TokenizerPart) -> str:
+        return '--prompt "a beginning"'
+
     def build(
-        self, corpus: TextCorpus | ExampleCorpus[Any], modalities: Modalities, seed: int
+        self, corpus: Corpus[Any], modalities: Modalities, seed: int
     ) -> LanguageModelling:
-        if isinstance(corpus, ExampleCorpus):
-            corpus = corpus.as_texts()
-        return LanguageModelling(self, corpus, modalities.vocabularies, seed)
+        return LanguageModelling(self, documents(corpus), modalities.vocabularies, seed)
 
 
 class Window(NamedTuple):
@@ -123,7 +125,7 @@ class LanguageModelling:
     static_shapes = True  # full windows, equally many in all batches but the last
 
     def __init__(
-        self, config: LanguageModelConfig, corpus: TextCorpus, vocabularies: Vocabularies, seed: int
+        self, config: LanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
         self.config = config
         self.corpus = corpus
@@ -147,7 +149,7 @@ class LanguageModelling:
         """The split's tokens, made on first use."""
         if split not in self._files:
             texts = self.corpus.splits[split]
-            self._files[split] = token_file(texts, self.tokenizer, lines=self.corpus.lines)
+            self._files[split] = token_file(texts, self.tokenizer)
         return self._files[split]
 
     def examples(self, split: str, epoch: int) -> Examples:

@@ -22,12 +22,13 @@ from regard.core.ports import Ports
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import GuessesWords, RelatesTexts, max_length_of
 from regard.core.task import Session, Sums
+from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
-from regard.data.examples import ExampleCorpus
+from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.wording import random_ids, random_lengths, token_axis
 from regard.data.padding import pad
-from regard.data.texts import TextCorpus
+from regard.data.texts import Text, documents
 from regard.data.token_files import TokenFile, token_file
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
@@ -66,14 +67,15 @@ class MaskedLanguageModelConfig(TaskPart):
             raise ValueError(f"masked = {self.masked} and random = {self.random} are more than all; lower one of them")
         return self
 
+    def example(self, tokenizer: TokenizerPart) -> str:
+        return f'"a sentence with a {tokenizer.mask_symbol}"'
+
     def build(
-        self, corpus: TextCorpus | ExampleCorpus[Any], modalities: Modalities, seed: int
+        self, corpus: Corpus[Any], modalities: Modalities, seed: int
     ) -> MaskedLanguageModelling:
         vocabularies = modalities.vocabularies
         refuse_symbols_missing(vocabularies.target)
-        if isinstance(corpus, ExampleCorpus):
-            corpus = corpus.as_texts()
-        return MaskedLanguageModelling(self, corpus, vocabularies, seed)
+        return MaskedLanguageModelling(self, documents(corpus), vocabularies, seed)
 
 
 def refuse_symbols_missing(tokenizer: Tokenizer) -> None:
@@ -117,7 +119,7 @@ class MaskedLanguageModelling:
     static_shapes = False
 
     def __init__(
-        self, config: MaskedLanguageModelConfig, corpus: TextCorpus, vocabularies: Vocabularies, seed: int
+        self, config: MaskedLanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
         self.config = config
         self.corpus = corpus
@@ -145,7 +147,7 @@ class MaskedLanguageModelling:
         """The split's tokens, made on first use."""
         if split not in self._files:
             texts = self.corpus.splits[split]
-            self._files[split] = token_file(texts, self.tokenizer, lines=self.corpus.lines)
+            self._files[split] = token_file(texts, self.tokenizer)
         return self._files[split]
 
     def examples(self, split: str, epoch: int) -> Examples:

@@ -19,7 +19,7 @@ from regard.core.symbols import SPECIAL_SYMBOLS, UNK
 from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
 from regard.data.modalities.both import Modalities
-from regard.data.treebanks import pair_of
+from regard.data.sources.treebanks import pair_of
 from regard.data.trees import Tree, parse, read_back, repair, symbols_of, unescaped
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
@@ -156,9 +156,9 @@ class Parsing:
         )
         return paired_brackets(trees_a, trees_b, trees_of(pairs))
 
-    def as_written(self, sources: Sequence[str], answers: Sequence[str]) -> tuple[list[str], list[str]]:
+    def as_written(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[list[str], list[str]]:
         """Sentences and given trees as the model reads and writes them: words with one space, and symbols."""
-        given = [Pair(source, answer, line) for line, (source, answer) in enumerate(zip(sources, answers), start=1)]
+        given = [Pair(source, target, line) for line, (source, target) in enumerate(zip(sources, targets), start=1)]
         trees = iter(trees_of([pair for pair in given if pair.source.strip() or pair.target.strip()]))
         pairs = [pair_of(next(trees)) if pair.source.strip() or pair.target.strip() else Pair("", "") for pair in given]
         return [pair.source for pair in pairs], [pair.target for pair in pairs]

@@ -23,12 +23,11 @@ from regard.core.ports import Ports
 from regard.core.probe import Probe
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
-from regard.data.corpus import Pair
-from regard.data.examples import ExampleCorpus
+from regard.data.corpus import Corpus, Pair
+from regard.data.examples import Asked, Reference
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import SEPARATOR
 from regard.data.modalities.text.wording import random_ids, random_lengths
-from regard.data.questions import Asked, Reference
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import TokenHead
@@ -61,7 +60,7 @@ class QuestionAnsweringConfig(TaskPart):
     threshold: float = 0.0  # how much more log-probable than any answer it must be that there is none
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
 
-    def settled(self, corpus: ExampleCorpus[Asked]) -> QuestionAnsweringConfig:
+    def settled(self, corpus: Corpus[Asked]) -> QuestionAnsweringConfig:
         """With what the data says about unanswerable questions."""
         if self.unanswerable != "auto":
             return self
@@ -72,7 +71,7 @@ class QuestionAnsweringConfig(TaskPart):
         return self.model_copy(update={"unanswerable": "auto"})
 
     def build(
-        self, corpus: ExampleCorpus[Asked], modalities: Modalities, seed: int
+        self, corpus: Corpus[Asked], modalities: Modalities, seed: int
     ) -> QuestionAnswering:
         if any(not isinstance(one, Asked) for own in corpus.splits.values() for one in own[:1]):
             raise DataError('question answering needs questions; choose data.kind = "questions" (or world-questions)')
@@ -89,7 +88,7 @@ class QuestionAnswering:
     static_shapes = False
 
     def __init__(
-        self, config: QuestionAnsweringConfig, corpus: ExampleCorpus[Asked], vocabularies: Vocabularies
+        self, config: QuestionAnsweringConfig, corpus: Corpus[Asked], vocabularies: Vocabularies
     ) -> None:
         self.config = config
         self.corpus = corpus
@@ -112,10 +111,6 @@ class QuestionAnswering:
     @property
     def tokenizer(self) -> Tokenizer:
         return self.vocabularies.target
-
-    @property
-    def max_length(self) -> int:
-        return self.config.longest
 
     def ports(self) -> Ports:
         return self.vocabularies.ports()
@@ -174,10 +169,14 @@ class QuestionAnswering:
         self.corpus.ledger.notes.extend(note for note, count in notes.items() if count)
 
     def examples(self, split: str, epoch: int) -> Examples:
-        return self.gathered(self._encoded.get(split, []))
+        stretches, weights = self._encoded.get(split, []), self.corpus.weights
+        if split != "train" or not weights:
+            return self.gathered(stretches)
+        return self.gathered(stretches, [weights[one.number] for one in stretches])  # as often as their questions
 
-    def gathered(self, stretches: Sequence[Stretch]) -> Examples:
-        return Examples(stretches, np.array([self.frame.length(one) for one in stretches], np.int64).reshape(-1, 1))
+    def gathered(self, stretches: Sequence[Stretch], weights: Sequence[float] = ()) -> Examples:
+        lengths_N1 = np.array([self.frame.length(one) for one in stretches], np.int64).reshape(-1, 1)
+        return Examples(stretches, lengths_N1, weights)
 
     def collate(self, items: Sequence[Stretch]) -> QuestionBatch:
         return collate_windows(self.frame, items)
@@ -189,7 +188,7 @@ class QuestionAnswering:
         refuse_target(target)
         question, context = question_and_context([raw])[0]
         item = self.encode([Asked(question, context)])[0]
-        check_enclosed(replace(self.frame.enclose(item), cut=len(item.context.ids_S) - item.size), self.max_length)
+        check_enclosed(replace(self.frame.enclose(item), cut=len(item.context.ids_S) - item.size), self.config.longest)
         return self.probe_examples(session, [item])
 
     def probe_examples(self, session: Session, items: Sequence[Stretch]) -> Probe:
@@ -210,7 +209,7 @@ class QuestionAnswering:
         self, session: Session, generator: np.random.Generator, rows: int, length: int
     ) -> list[Stretch]:
         """A question of one token, and a context."""
-        room = room_of(session.model, self.max_length, length)
+        room = room_of(session.model, self.config.longest, length)
         question = random_ids(generator, self.tokenizer, 1).astype(np.int32)
         sizes = random_lengths(rows, max(room - self.frame.before(question) - 1, 1))
         contexts = [read("", random_ids(generator, self.tokenizer, size).tolist(), [(0, 0)] * size) for size in sizes]

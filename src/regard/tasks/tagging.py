@@ -22,16 +22,15 @@ from regard.core.ports import Ports
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
-from regard.data.corpus import Pair
-from regard.data.examples import ExampleCorpus
+from regard.data.corpus import Corpus, Pair
+from regard.data.examples import Tagged, unfit
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import Window
 from regard.data.modalities.text.wording import random_texts
-from regard.data.tagged import Tagged, unfit
 from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
-from regard.tasks.labels import refuse_few, refuse_unseen
+from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.entities import OUTSIDE, Span, is_bio, spans, strangers, tag_scores
 from regard.tasks.probing import check_enclosed, refuse_target, room_of, text_probe
 from regard.tasks.reading import READ_AT_ONCE, check_length, logits_of
@@ -53,7 +52,7 @@ class TaggingConfig(TaskPart):
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
     label_smoothing: float = Field(0.0, ge=0, lt=1)
 
-    def settled(self, corpus: ExampleCorpus[Tagged]) -> TaggingConfig:
+    def settled(self, corpus: Corpus[Tagged]) -> TaggingConfig:
         """With the labels that the data has."""
         training = [one for one in corpus.splits.get("train", ()) if isinstance(one, Tagged)]
         counts = Counter(tag for one in training for tag in one.tags)
@@ -64,7 +63,7 @@ class TaggingConfig(TaskPart):
         return self.model_copy(update={"labels": ()})
 
     def build(
-        self, corpus: ExampleCorpus[Tagged], modalities: Modalities, seed: int
+        self, corpus: Corpus[Tagged], modalities: Modalities, seed: int
     ) -> Tagging:
         if any(not isinstance(one, Tagged) for own in corpus.splits.values() for one in own[:1]):
             raise DataError('tagging needs words with tags; choose data.kind = "tagged" (or world-tags)')
@@ -87,7 +86,7 @@ class Tagging:
     additive = True
     static_shapes = False
 
-    def __init__(self, config: TaggingConfig, corpus: ExampleCorpus[Tagged], vocabularies: Vocabularies) -> None:
+    def __init__(self, config: TaggingConfig, corpus: Corpus[Tagged], vocabularies: Vocabularies) -> None:
         self.config = config
         self.corpus = corpus
         self.vocabularies = vocabularies
@@ -96,7 +95,7 @@ class Tagging:
             title = 'with task.scheme = "bio" a tag is O, or begins with B- or I-; set it to "plain", or mend'
             raise DataError(enumerate_problems(title, strangers(config.labels)))
         self.bio = config.scheme == "bio" or (config.scheme == "auto" and is_bio(config.labels))
-        refuse_unseen(stated(one for own in corpus.splits.values() for one in own), self.places)
+        check_known_labels(stated(one for own in corpus.splits.values() for one in own), self.places)
         tokenizer = vocabularies.source  # the side that is read
         window = Window(tokenizer.specials, config.longest)
         self.reader = Reader(tokenizer, window, config.piece, self.places)
@@ -114,23 +113,22 @@ class Tagging:
         """The tag of a word that has no pieces: outside of everything, else the most frequent one."""
         return OUTSIDE if OUTSIDE in self.places else self.config.labels[0]
 
-    @property
-    def max_length(self) -> int:
-        return self.config.longest
-
     def ports(self) -> Ports:
         return self.vocabularies.ports()
 
     def head(self, body: Any) -> nn.Module:
         """W s + b."""
         check_length(body, self.config.longest)
-        refuse_few(self.config.labels)
+        check_two_labels(self.config.labels)
         return TokenHead(body.width, len(self.config.labels), self.config.dropout)
 
     # -- examples and batches -------------------------------------------------------------------------------
 
     def examples(self, split: str, epoch: int) -> Examples:
-        return gathered(self._encoded.get(split, []))
+        stretches, weights = self._encoded.get(split, []), self.corpus.weights
+        if split != "train" or not weights:
+            return gathered(stretches)
+        return gathered(stretches, [weights[one.sentence] for one in stretches])  # as often as their sentences
 
     def collate(self, items: Sequence[Stretch]) -> TagBatch:
         return self.reader.collate(items)
@@ -141,7 +139,7 @@ class Tagging:
         """A text, split at whitespace."""
         refuse_target(target)
         sentence = worded(raw)
-        check_enclosed(self.reader.window.enclose(self.reader.pieces([sentence])[0].ids.tolist()), self.max_length)
+        check_enclosed(self.reader.window.enclose(self.reader.pieces([sentence])[0].ids.tolist()), self.config.longest)
         item = self.reader.heard([sentence])[0]
         names = tuple(sentence.words[word] for word in item.words_M)
         return replace(self.probe_examples(session, [item]), names=names)
@@ -155,7 +153,7 @@ class Tagging:
     def random_examples(
         self, session: Session, generator: np.random.Generator, rows: int, length: int
     ) -> list[Stretch]:
-        room, nothing = room_of(session.model, self.max_length, length), np.zeros(0, np.int64)
+        room, nothing = room_of(session.model, self.config.longest, length), np.zeros(0, np.int64)
         texts = random_texts(generator, self.reader.tokenizer, rows, room)
         return [Stretch(row, text, nothing, nothing, nothing) for row, text in enumerate(texts)]
 
@@ -244,7 +242,7 @@ class Tagging:
         wrong = [f"{one.origin}, line {one.line}, has {unfit(one)}" for one in given if unfit(one)]
         if wrong:
             raise DataError(enumerate_problems("every word needs a tag, with spaces between them", wrong[:20]))
-        refuse_unseen(stated(given), self.places)
+        check_known_labels(stated(given), self.places)
         return self.judge(session, given, self.reader.heard(given))
 
     def judge(self, session: Session, examples: Sequence[Tagged], stretches: Sequence[Stretch]) -> dict[str, Any]:
@@ -258,10 +256,10 @@ class Tagging:
         }
 
 
-def gathered(stretches: Sequence[Stretch]) -> Examples:
+def gathered(stretches: Sequence[Stretch], weights: Sequence[float] = ()) -> Examples:
     """By words and tokens; the words are never more."""
     lengths = [(len(one.words_M), len(one.text.tokens)) for one in stretches]
-    return Examples(stretches, np.array(lengths, np.int64).reshape(-1, 2))
+    return Examples(stretches, np.array(lengths, np.int64).reshape(-1, 2), weights)
 
 
 def tags_answer(words: Iterable[TaggedWord]) -> TagsAnswer:

@@ -108,6 +108,7 @@ class Loop:
                 "set training.accumulate = 1 and run one process"
             )
         self.progress = Progress()
+        self.collating = 0.0  # seconds spent on the next step's batches, which are part of what it takes
         self.precision = choose_precision(self.config.precision, self.device)
         self.optimizer = self.config.optimizer.build(self.model, self.config.learning_rate)
         if self.config.layer_decay < 1:
@@ -136,7 +137,7 @@ class Loop:
                     self.save()
                 if self.is_over:
                     break
-                if self.ranks.anyone(stopping.is_set()):
+                if self.ranks.any(stopping.is_set()):
                     if self.progress.step % self.config.checkpoint_every:
                         self.save()
                     raise Interrupted(self.progress.step)
@@ -160,10 +161,12 @@ class Loop:
         Where making them takes time (pictures are decoded), the next ones are made while a step is computed.
         """
         for examples, order in self.epochs():
-            items = map(examples.at, order)
+            items, began = map(examples.at, order), time.perf_counter()
             for batches in prefetch(self.parts, items, ahead=AHEAD if examples.lazy else 0):
+                self.collating += time.perf_counter() - began
                 self.progress.batch += 1
                 yield batches
+                began = time.perf_counter()
 
     def items(self) -> Iterator[list[Any]]:
         """The same as examples, whoever computes them."""
@@ -204,7 +207,7 @@ class Loop:
         if config.dropout_warmup:
             for dropout in self.dropouts:
                 dropout.turn_up(min(progress.step / config.dropout_warmup, 1.0))
-        tokens = int(self.ranks.add_figures({"tokens": float(sum(batch.tokens for batch in batches))})["tokens"])
+        tokens = int(self.ranks.all_reduce({"tokens": float(sum(batch.tokens for batch in batches))})["tokens"])
         loss, norm = self.gradients(batches)
         self.check_finite(loss, norm)
         if config.clip and norm > config.clip:
@@ -213,7 +216,8 @@ class Loop:
         self.optimizer.scale(factor)
         with self.products():
             self.optimizer.step()
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - began + self.collating
+        self.collating = 0.0
         progress.seconds += seconds
         progress.tokens += tokens
         figures = {
@@ -229,15 +233,15 @@ class Loop:
     def gradients(self, batches: Sequence[Batch]) -> tuple[float, float]:
         """The gradient of the mean loss over the global batch; returns the loss and the gradient's norm."""
         self.optimizer.zero_grad()
-        terms = self.ranks.add_figures({"terms": float(sum(batch.loss_terms for batch in batches))})["terms"]
+        terms = self.ranks.all_reduce({"terms": float(sum(batch.loss_terms for batch in batches))})["terms"]
         total = 0.0
         for batch in batches:
             with repeated_products() if self.task.static_shapes else nullcontext():
                 loss = self.sums(batch).sums["loss"]
                 (loss / int(terms)).backward()
             total += float(loss.detach()) / int(terms)
-        self.ranks.add_gradients(self.model)
-        total = self.ranks.add_figures({"loss": total})["loss"]
+        self.ranks.all_reduce_gradients(self.model)
+        total = self.ranks.all_reduce({"loss": total})["loss"]
         return total, float(nn.utils.get_total_norm(self.present_gradients()))
 
     def present_gradients(self) -> list[torch.Tensor]:
@@ -278,13 +282,13 @@ class Loop:
         progress.validation_loss = figures["loss"]
         if figures["loss"] < progress.best_loss:
             progress.best_loss, progress.best_step, progress.waited = figures["loss"], progress.step, 0
-            if self.config.final == "best" and self.ranks.leads:
+            if self.config.final == "best" and self.ranks.is_main:
                 self.save_to(ending.best_folder(self.folder))
         else:
             progress.waited += 1
         self.tell("validated", progress.step, {**figures, "seconds": progress.seconds})
         task = self.task
-        if isinstance(task, Samples) and self.ranks.leads and (text := task.sample(self.model, self.device)):
+        if isinstance(task, Samples) and self.ranks.is_main and (text := task.sample(self.model, self.device)):
             self.tell("said", f"a sample: {text}")
         if self.config.patience and progress.waited >= self.config.patience:
             progress.stopped_early = True
@@ -313,18 +317,18 @@ class Loop:
             for name, value in sums.sums.items():
                 totals[name] = totals.get(name, 0.0) + float(value) * share
                 counts[name] = counts.get(name, 0) + sums.counts[name] * share
-        totals = self.ranks.add_figures(totals)
-        divisors = self.ranks.add_figures({name: float(count) for name, count in counts.items()})
+        totals = self.ranks.all_reduce(totals)
+        divisors = self.ranks.all_reduce({name: float(count) for name, count in counts.items()})
         means = {name: totals[name] / max(divisors[name], 1) for name in totals}
         return {**means, **self.task.derived(split, means)} if isinstance(self.task, Derives) else means
 
     def save(self) -> None:
-        if self.ranks.leads:
+        if self.ranks.is_main:
             folder = checkpoints.folder_for(self.folder, self.progress.step)
             self.save_to(folder)
             self.prune(folder)
             self.tell("saved", self.progress.step, folder)
-        self.ranks.wait()
+        self.ranks.barrier()
 
     def prune(self, newest: Path) -> None:
         keep = max(self.config.keep, self.config.average if self.config.final == "average" else 1)
@@ -357,7 +361,7 @@ class Loop:
             state = {name.removeprefix(TASK_STATE): tensor.to(self.device) for name, tensor in held.items()}
             self.task.load_state_dict(state)
         self.progress = Progress.of(found.state)
-        if self.ranks.leads:  # what a kill left undone: with it an average would have another member
+        if self.ranks.is_main:  # what a kill left undone: with it an average would have another member
             self.prune(found.folder)
         return True
 

@@ -23,6 +23,7 @@ Raw: TypeAlias = "Picture | np.ndarray | Image.Image"
 """A picture by reference, rows × columns (× channels) of bytes, or Pillow's own."""
 MODES = {1: "L", 3: "RGB"}
 GREY_MODES = ("1", "L", "F")
+ORIENTATION = 0x0112  # the number of EXIF's tag
 SIXTEEN_BITS = 257  # 65535 / 255
 UNREADABLE = (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError)
 """What Pillow raises at files that are broken, each format in its own way."""
@@ -67,8 +68,9 @@ def picture_size(raw: Raw) -> tuple[int, int]:
         return stored.shape[1], stored.shape[2]
     if isinstance(raw, Picture):
         with opened(raw.path) as image:
-            return upright(image).height, upright(image).width
-    return upright(raw).height, upright(raw).width
+            return picture_size(image)
+    width, height = upright(raw).size
+    return height, width
 
 
 @contextmanager
@@ -105,7 +107,7 @@ def framed(image: Image.Image, frame: Frame) -> np.ndarray:
 
 def upright(image: Image.Image) -> Image.Image:
     """As it should be seen: cameras note how they were held beside the pixels."""
-    return ImageOps.exif_transpose(image)
+    return image if image.getexif().get(ORIENTATION, 1) == 1 else ImageOps.exif_transpose(image)
 
 
 def in_mode(image: Image.Image, mode: str) -> Image.Image:

@@ -29,6 +29,18 @@ class LabelledPicture:
     line: int = 0
     origin: str = ""
 
+    @property
+    def input(self) -> Picture:
+        return self.raw
+
+    @property
+    def source(self) -> str:
+        return str(self.raw)
+
+    @property
+    def target(self) -> str:
+        return self.label
+
     def key(self) -> Hashable:
         return self.raw.digest or str(self.raw)
 
