@@ -20,7 +20,7 @@ from regard.interop.onnx import export as onnx_export
 from regard.models import bert, vit
 from regard.runs.load import load
 from tests.inspection.loud_runs import CLASSIFIER, headed_run
-from tests.inspection.picture_runs import drawn, picture_run, trained
+from tests.inspection.picture_runs import picture_run, trained
 
 TRAINING = {"steps": 3, "batch_tokens": 256, "learning_rate": 1e-3, "validate_every": 3}
 TOY = {"kind": "toy", "train_size": 60, "validation_size": 10, "test_size": 5}
@@ -156,7 +156,7 @@ def test_a_picture_run_holds_and_says_what_does_not_apply(capsys: pytest.Capture
     checks = {one.name: one for one in check(run)}
     assert all(one.holds for one in checks.values()), checks
     done = [name for name, one in checks.items() if not one.skipped]
-    assert done == ["batch", "reference", "fused", "bfloat16"]
+    assert done == ["weights", "batch", "reference", "fused", "bfloat16"]
     assert checks["bfloat16"].difference > 0
     assert checks["cache"].skipped == "the model reads a picture as a whole and never steps through it"
     assert checks["batch"].what == "each picture alone against all together"
@@ -168,7 +168,7 @@ def test_a_picture_run_holds_and_says_what_does_not_apply(capsys: pytest.Capture
 
 
 def test_a_picture_model_that_mixes_its_batch_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = trained(tmp_path / "run", drawn(tmp_path / "data", 6), steps=1)
+    run = trained(tmp_path, steps=1)
     right = vit.Vit.forward
 
     def mixed(self: Any, inputs: Any) -> Any:

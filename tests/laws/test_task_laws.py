@@ -75,15 +75,15 @@ TREES: dict[str, dict[str, Any]] = {
 """One tiny recipe of every kind of task, and one whose loss does not add over examples."""
 
 DECLARED: dict[str, set[str]] = {
-    "translation": {"ChecksLengths", "Compares", "ScoresPairs", "Translates"},
-    "parsing": {"ChecksLengths", "Compares", "ScoresPairs", "Translates"},
-    "language-model": {"Stateful", "Derives", "Samples", "Continues"},
-    "streams": {"Stateful", "Derives", "Samples", "Continues"},
-    "classification": {"HasHead", "Compares", "ScoresPairs", "Classifies", "HasLabels", "ReadsTexts"},
-    "tagging": {"HasHead", "ScoresPairs", "Tags", "HasLabels", "ReadsTexts"},
-    "question-answering": {"HasHead", "ScoresPairs", "AnswersQuestions", "ReadsTexts"},
-    "embedding": {"HasHead", "ScoresPairs", "ReadsTexts"},
-    "masked-language-model": {"Derives", "Fills"},
+    "translation": {"ChecksLengths", "Compares", "ScoresPairs", "Translates", "Probeable"},
+    "parsing": {"ChecksLengths", "Compares", "ScoresPairs", "Translates", "Probeable"},
+    "language-model": {"Stateful", "Derives", "Samples", "Continues", "Probeable"},
+    "streams": {"Stateful", "Derives", "Samples", "Continues", "Probeable"},
+    "classification": {"HasHead", "Compares", "ScoresPairs", "Classifies", "HasLabels", "Probeable"},
+    "tagging": {"HasHead", "ScoresPairs", "Tags", "HasLabels", "Probeable"},
+    "question-answering": {"HasHead", "ScoresPairs", "AnswersQuestions", "Probeable"},
+    "embedding": {"HasHead", "ScoresPairs", "Probeable"},
+    "masked-language-model": {"Derives", "Fills", "Probeable"},
 }
 CAPABILITIES: dict[str, Any] = {
     name: found
@@ -407,19 +407,36 @@ def labels(subject: Subject) -> None:
     assert len(set(subject.task.labels)) == len(subject.task.labels)
 
 
-def reads_texts(subject: Subject) -> None:
-    item = subject.task.examples("train", 0)[0]
-    tokens = subject.task.enclosed(item).tokens
-    assert np.array_equal(read(subject.task.collate([item])).values[0][: len(tokens)], tokens)
-    for text in ("the cat\tthe dog", "who sleeps\t" + "the cat sleeps and " * 30):
-        assert len(subject.task.enclose(text).tokens) <= subject.task.max_length
+def probes(subject: Subject) -> None:
+    """Rows that are asked together answer as each alone; axes and expected answers belong to the first."""
+    task, session = subject.task, subject.session
+    examples = task.examples("test", 0)
+    for items in (
+        task.random_examples(session, np.random.default_rng(1), 3, 20), [examples[0], examples[len(examples) - 1]]
+    ):  # fmt: skip
+        together = task.probe_examples(session, items)
+        with torch.no_grad():
+            logits_BTW = together.logits(session.model)
+            for row, item in enumerate(items):
+                alone_TW = task.probe_examples(session, [item]).logits(session.model)[0]
+                torch.testing.assert_close(logits_BTW[row, : len(alone_TW)], alone_TW, atol=1e-4, rtol=1e-4)
+    one = task.probe_examples(session, [examples[0]])
+    assert len(one.axis.labels) == one.inputs.values.shape[1]
+    assert len(one.expected) in (0, len(one.axis.labels))
+    assert all(0 <= place < len(one.axis.labels) for place in one.asked)
+    raw = "who sleeps\tthe cat sleeps" if isinstance(task, capabilities.AnswersQuestions) else "the cat sleeps"
+    given = task.probe(session, raw)
+    again = task.random_examples(session, np.random.default_rng(1), 3, 20)
+    assert torch.isfinite(given.logits(session.model)).all()
+    same = task.probe_examples(session, task.random_examples(session, np.random.default_rng(1), 3, 20))
+    assert torch.equal(same.inputs.values, task.probe_examples(session, again).inputs.values)
 
 
 CHECKS: dict[str, Callable[[Subject], None]] = {
     "HasHead": head, "ChecksLengths": lengths, "Stateful": state, "Derives": derived, "Samples": samples,
     "Compares": compares, "ScoresPairs": scores_pairs, "Translates": translates, "Continues": continues,
     "Fills": fills, "Classifies": classifies, "Tags": tags, "AnswersQuestions": answers_questions, "HasLabels": labels,
-    "ReadsTexts": reads_texts,
+    "Probeable": probes,
 }  # fmt: skip
 
 
