@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command import regard
 
-from regard.inspection.long_sequences import FAMILIES, long_sequences
+from regard.inspection.flow.long_sequences import FAMILIES, long_sequences
 
 SETTINGS = [
     word
@@ -61,7 +61,7 @@ def test_what_is_refused(out: Path) -> None:
 def test_long_sequences_join_the_report_when_asked(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The report is already there: only what is new is measured."""
     quick = partial(long_sequences, steps=2, examples=60)
-    monkeypatch.setattr("regard.inspection.comparison.long_sequences", quick)
+    monkeypatch.setattr("regard.inspection.reports.comparison.long_sequences", quick)
     before = json.loads((out / "report.json").read_text(encoding="utf-8"))
     found = regard(*GIVEN, "--out", out, "--long-sequences", "11,9")
     assert found.code == 0, found.err

@@ -15,7 +15,7 @@ from regard.core.errors import NoMatrix, OptionError
 from regard.core.taps import answers, attention_points, outputs, passing, record, replace
 from regard.inspection.change import change
 from regard.inspection.editing import patched, permuted, reweighted, scaled_heads, uniform, without_heads
-from regard.inspection.head_names import every_head, head_count
+from regard.inspection.heads.names import every_head, head_count
 from regard.inspection.probes import logits_of, probe
 from tests.inspection.loud_runs import ATTENTIVE, OTHER, TEXT, loud, made
 

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.taps import outputs
-from regard.inspection.states import BEFORE, levels, states_by_depth
-from regard.inspection.stream import head_writes
+from regard.inspection.flow.states import BEFORE, levels, states_by_depth
+from regard.inspection.flow.stream import head_writes
 from tests.laws.subjects import ATTENTIVE, ENCODERS, SUBJECTS, Subject, collate, reads_a_source
 
 TARGET_BT = torch.tensor([[1, 7, 8, 4, 10, 5], [1, 12, 6, 6, 9, 11], [1, 4, 4, 11, 8, 7]])

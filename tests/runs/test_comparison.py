@@ -16,8 +16,8 @@ import pytest
 import regard
 from regard.core.errors import OptionError, RecipeError, RunError
 from regard.data.corpus import Pair
-from regard.inspection.comparison import report_of, write_report
-from regard.inspection.comparison_report import Row
+from regard.inspection.reports.comparison import report_of, write_report
+from regard.inspection.reports.comparison_report import Row
 from regard.runs.budget import Budget, measure_pace
 from regard.runs.comparison import Comparison, by_length, score_entry, train_entry, within
 from regard.runs.evaluate import evaluate

@@ -48,7 +48,7 @@ def compare(
 
     Interrupted, the same command goes on where it stopped.
     """
-    from regard.inspection.comparison import report_of, write_report
+    from regard.inspection.reports.comparison import report_of, write_report
     from regard.runs.budget import Budget
     from regard.runs.comparison import Comparison, score_entry, train_entry
     from regard.training.stopping import Interrupted
@@ -91,7 +91,7 @@ def numbers(text: str, option: str) -> list[int]:
 
 def show(report: Any) -> None:
     """The table in columns of its own, because one with intervals is wider than most terminals and must not be cut."""
-    from regard.inspection.comparison_page import filled_columns
+    from regard.inspection.reports.comparison_page import filled_columns
 
     columns, rows = filled_columns(report)
     lines = [columns, *rows]

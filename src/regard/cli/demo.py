@@ -129,7 +129,7 @@ def show_alignment(run: Run, weights: WordWeights) -> None:
 
 def write_page(path: Path, run: Run, scores: dict[str, Any], found: list[WordWeights], seconds: float) -> None:
     from regard.core.files import write_text
-    from regard.inspection.demo_page import AlignedPair, DemoReport, demo_page
+    from regard.inspection.reports.demo_page import AlignedPair, DemoReport, demo_page
 
     head = run.alignment_head or next(iter(found[0].by_head))
     pairs = [

@@ -20,6 +20,7 @@ Examples:
   regard look runs/first "the cat sat on the mat" --open
   regard look runs/first "the cat sat" "the dog sleeps" --out look.html
   regard look runs/first "the cat sat" --target "le chat était assis"
+  regard look runs/shapes cross.png circle.png --png figures
   regard look runs/long "a long text …" --layers 3,4 --heads 0
   regard look --idea --open
 """

@@ -104,8 +104,8 @@ def train_here(
 
 def analysed(out: Path) -> Path:
     """The page about what has just been trained."""
-    from regard.inspection.writing import write_analysis
-    from regard.inspection.writing_page import writing_page
+    from regard.inspection.reports.writing import write_analysis
+    from regard.inspection.reports.writing_page import writing_page
     from regard.runs.load import load
 
     run = load(out)

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.core.probe import UNKNOWN, Probe
-from regard.inspection.alignment_figure import three_digits
+from regard.inspection.figures.alignments import three_digits
 from regard.inspection.probes import logits_of
 from regard.runs.load import Run
 

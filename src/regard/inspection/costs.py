@@ -21,7 +21,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from regard.attention.heads import HeadShape, SelfAttention
 from regard.attention.masks import EVERYTHING
 from regard.attention.softmax import ScaledDot
-from regard.inspection.line_figure import Series, line_figure
+from regard.inspection.figures.lines import Series, line_figure
 from regard.layers.cells import GruConfig
 from regard.layers.convolution import GatedConvolution
 from regard.layers.recurrence import Forwards

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from regard.core.errors import NoMatrix, OptionError
 from regard.core.taps import arguments, attention_points, matching_modules
-from regard.inspection.head_names import HeadAt, head_count, refuse_unknown
+from regard.inspection.heads.names import HeadAt, head_count, refuse_unknown
 
 NewWeights = Callable[[Tensor], Tensor]
 """From the weights_BTS of a head to others."""

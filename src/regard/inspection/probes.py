@@ -15,7 +15,7 @@ from regard.core.errors import OptionError
 from regard.core.inputs import Axis
 from regard.core.probe import Probe
 from regard.core.task import Task
-from regard.inspection.head_names import Kind
+from regard.inspection.heads.names import Kind
 from regard.inspection.splits import places, task_over
 from regard.runs.load import Run
 

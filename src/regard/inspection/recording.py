@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard.core.anatomy import Entrance, anatomy_of
 from regard.core.probe import Probe
 from regard.core.taps import Recording, answers, arguments, attention_points, passing, record
-from regard.inspection.states import passing_states
+from regard.inspection.flow.states import passing_states
 from regard.layers.headed import body_of
 
 

@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from regard.inspection.depths import depths_of
-from regard.inspection.figure import Figure, matplotlib
-from regard.inspection.head_figures import depths_figure, statistics_figure, weights_figure
-from regard.inspection.head_statistics import HeadStatistics
+from regard.inspection.figures.figure import Figure, matplotlib
+from regard.inspection.figures.heads import depths_figure, statistics_figure, weights_figure
+from regard.inspection.figures.patches import Heat, distance_figure, heats_figure
+from regard.inspection.flow.depths import depths_of
+from regard.inspection.heads.patches import PatchStatistics, heat, reader_of
+from regard.inspection.heads.reading import reading_of
+from regard.inspection.heads.rollout import rolled_out, stack_of
+from regard.inspection.heads.statistics import HeadStatistics
 from regard.inspection.look.heads import Wanted, layers_of
-from regard.inspection.patch_figures import Heat, distance_figure, heats_figure
-from regard.inspection.patches import PatchStatistics, heat, reader_of
-from regard.inspection.reading import reading_of
 from regard.inspection.recording import Record
-from regard.inspection.rollout import rolled_out, stack_of
 
 Drawing = tuple[str, Callable[[], Figure]]
 """The name of a file, and what draws it."""

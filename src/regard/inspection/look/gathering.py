@@ -9,15 +9,15 @@ from typing import Any
 
 from regard.core.probe import Probe
 from regard.core.task import Progress
-from regard.inspection.depths import depths_of
-from regard.inspection.head_names import refuse_without_attention
-from regard.inspection.head_statistics import HeadStatistics, HeadTable
+from regard.inspection.flow.depths import depths_of
+from regard.inspection.heads.names import refuse_without_attention
+from regard.inspection.heads.patches import PatchStatistics, PatchTable
+from regard.inspection.heads.statistics import HeadStatistics, HeadTable
 from regard.inspection.look.choosing import beam_tree, classes, steps
 from regard.inspection.look.entering import entering
 from regard.inspection.look.heads import Wanted, refuse_unknown_choice, shown_heads
 from regard.inspection.look.packing import three
 from regard.inspection.look.picturing import picture_of
-from regard.inspection.patches import PatchStatistics, PatchTable
 from regard.inspection.probes import probes
 from regard.inspection.recording import Record, recorded
 from regard.runs.load import Run

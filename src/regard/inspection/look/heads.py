@@ -14,7 +14,7 @@ from torch import nn
 from regard.core.errors import OptionError, enumerate_problems
 from regard.core.probe import Probe
 from regard.core.taps import attention_points
-from regard.inspection.head_names import HeadAt, Kind, head_count, kind_of
+from regard.inspection.heads.names import HeadAt, Kind, head_count, kind_of
 from regard.inspection.look.packing import packed, pictured
 from regard.inspection.look.walking import walk
 from regard.inspection.probes import axes

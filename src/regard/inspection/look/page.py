@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from regard.inspection.alignment_figure import escaped
+from regard.inspection.figures.alignments import escaped
 from regard.inspection.look.gathering import Look
 
 LOOK_SCRIPTS = (

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from regard.inspection.heads.patches import heat
+from regard.inspection.heads.rollout import rolled_out, stack_of
 from regard.inspection.look.heads import Shown
 from regard.inspection.look.packing import FLOOR, written
-from regard.inspection.patches import heat
 from regard.inspection.recording import Record
-from regard.inspection.rollout import rolled_out, stack_of
 
 MOST = 512  # pixels to a side, as they are drawn
 

@@ -1,0 +1,1 @@
+"""What flows through a model: states by depth, the residual stream, gradients over distance."""

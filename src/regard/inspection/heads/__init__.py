@@ -1,0 +1,1 @@
+"""Heads: which there are, what each reads, what kind it is and what it is worth."""

@@ -1,0 +1,143 @@
+"""From a finished comparison to its report: measures what explains the scores, and writes page, Markdown and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.core.files import read_json, write_json, write_text
+from regard.inspection.costs import costs_figure, measure_costs
+from regard.inspection.flow.gradients import (
+    GradientFlow,
+    at_initialisation,
+    depth_gradients,
+    gradient_flow,
+    jacobian_product,
+    norms_figure,
+    random_batch,
+)
+from regard.inspection.flow.long_sequences import Problem, long_sequences
+from regard.inspection.reports.comparison_page import comparison_markdown, comparison_page
+from regard.inspection.reports.comparison_report import Report, Result, rows_of
+from regard.layers import CELLS
+from regard.runs.comparison import Comparison
+from regard.runs.load import load
+
+DISTANCE = 51  # positions over which gradients are followed
+ROWS = 16
+COST_SECONDS = 20.0
+NORM = "gradient norm"
+PROBLEMS: dict[Problem, str] = {
+    "copy": "Copying ever longer sequences",
+    "middle": "Recalling the middle of ever longer sequences",
+}
+
+
+def report_of(
+    comparison: Comparison,
+    results: Sequence[Result],
+    cost_seconds: float = COST_SECONDS,
+    long: Sequence[int] = (),
+    told: Callable[[str], None] = lambda text: None,
+) -> Report:
+    """Everything that the report tells; what had to be measured is kept, so that a second report tells the same.
+
+    ``long`` are the lengths at which the families are put to copy and recall; none: that takes long, it is left out.
+    """
+    kept = comparison.path / "measures.json"
+    measures = read_json(kept) if kept.exists() else {}
+    if "costs" not in measures:
+        measures |= measure(comparison, cost_seconds)
+        write_json(kept, measures)
+    for problem in PROBLEMS if long else ():
+        if f"long {problem}" not in measures:
+            measures[f"long {problem}"] = measure_long(problem, long, told)
+            write_json(kept, measures)
+    descriptions = {recipe.name: recipe.description for recipe in comparison.recipes}
+    first = comparison.recipes[0]
+    facts = {
+        "data": str(first.data.model_dump(exclude_defaults=True) or first.data.kind),
+        "tokenizer": str(first.tokenizer.model_dump(exclude_defaults=True) or first.tokenizer.kind),
+        "decoding": str(first.decoding.model_dump(exclude_defaults=True) or first.decoding.kind),
+        "budget": budget_in_words(comparison),
+        "seeds": ", ".join(map(str, comparison.seeds)),
+    }
+    title = " against ".join(descriptions) if len(descriptions) < 4 else f"{len(descriptions)} models, one score"
+    return Report(title, rows_of(results, descriptions), facts, measures)
+
+
+def budget_in_words(comparison: Comparison) -> str:
+    budget = comparison.budget
+    if budget.seconds:
+        return f"{budget.seconds / 60:g} minutes of training each, turned into steps by a short measurement"
+    return f"{budget.steps:,} steps each" if budget.steps else "as each recipe says"
+
+
+def measure(comparison: Comparison, cost_seconds: float) -> dict[str, Any]:
+    """Why it happens: gradients at the start and after training, products of Jacobians, depth, and costs."""
+    start = at_initialisation()
+    trained = {
+        recipe.name: trained_flow(comparison.path / "runs" / f"{recipe.name}-{comparison.seeds[0]}")
+        for recipe in comparison.recipes
+    }
+    cells = {kind: jacobian_product(new_cell(kind), DISTANCE - 1) for kind in CELLS.kinds()}
+    depth = {norm: depth_gradients(norm).weights for norm in ("pre", "post")}
+    costs = measure_costs(seconds=cost_seconds)
+    return {
+        "gradient flow at initialisation": _measure(
+            "How far a gradient reaches, before training", start, norms_figure(start, NORM)
+        ),
+        "gradient flow after training": _measure(
+            "How far a gradient reaches, after training", trained, norms_figure(trained, NORM)
+        ),
+        "jacobians": _measure(
+            "The product of a cell's Jacobians", cells, norms_figure(cells, "largest singular value")
+        ),
+        "depth": _measure("Twelve layers, pre-norm and post-norm, before training", depth, norms_figure(depth, NORM)),
+        "costs": {
+            "title": "What a layer costs here",
+            "sentence": costs.sentence,
+            "table": costs.table(),
+            "figure": costs_figure(costs.over_lengths, "n") + costs_figure(costs.over_widths, "d"),
+            "numbers": costs.as_dict(),
+        },
+    }
+
+
+def measure_long(problem: Problem, lengths: Sequence[int], told: Callable[[str], None]) -> dict[str, Any]:
+    """Where each family breaks as sequences grow."""
+    found = long_sequences(problem, lengths, told=told)
+    told_of = {"sentence": found.sentence, "figure": found.figure(), "numbers": found.as_dict()}
+    return {"title": PROBLEMS[problem], **told_of}
+
+
+def _measure(title: str, named: dict[str, Any], figure: str) -> dict[str, Any]:
+    return {
+        "title": title,
+        "sentence": " ".join(f"{name}: {norms.sentence}" for name, norms in named.items()),
+        "figure": figure,
+        "numbers": {name: norms.as_dict() for name, norms in named.items()},
+    }
+
+
+def trained_flow(folder: Path) -> GradientFlow:
+    run = load(folder)
+    source, target_BT = random_batch(run.vocabularies.ports(), DISTANCE, ROWS, seed=0)
+    return gradient_flow(run.model.cpu(), source, target_BT)
+
+
+def new_cell(kind: str, width: int = 64) -> Any:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return CELLS.resolve(kind)().build(width, width)
+
+
+def write_report(report: Report, folder: Path) -> Path:
+    """``report.html``, ``report.md`` and ``report.json``; returns the page."""
+    write_json(folder / "report.json", report.as_dict())
+    write_text(folder / "report.md", comparison_markdown(report))
+    write_text(folder / "report.html", comparison_page(report))
+    return folder / "report.html"
