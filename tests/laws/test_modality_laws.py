@@ -83,7 +83,7 @@ def image(name: str, **table: Any) -> Subject:
 
 SUBJECTS = [
     text(kind="bpe", vocabulary=280),
-    text(kind="bpe", vocabulary=280, joint=False),
+    text(kind="bpe", vocabulary=280, dropout=0.2, joint=False),
     text(kind="word", minimum_frequency=1),
     text(kind="whitespace", minimum_frequency=1),
     text(kind="character"),
@@ -156,6 +156,8 @@ def test_saved_and_loaded_is_the_same(subject: Subject, tmp_path: Path) -> None:
     assert subject.part.is_kept(tmp_path)
     loaded = subject.part.load(tmp_path, subject.tokenizer)
     assert loaded.ports() == subject.modalities.ports()
+    if subject.part.is_text:
+        assert loaded.vocabularies.dropout == subject.modalities.vocabularies.dropout == subject.tokenizer.pair_dropout
     for before, after in ((subject.modalities.input, loaded.input), (subject.modalities.output, loaded.output)):
         assert (before is None) == (after is None)
         if before is not None and after is not None:

@@ -20,7 +20,7 @@ from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
 from regard.data.texts import HeldText
-from regard.data.tokenizers import CharacterTokenizer
+from regard.data.tokenizers import CharacterTokenizer, Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.data.word_pieces import MASK, WordPieceTokenizer, going_on
 from regard.decoding.options import Greedy
@@ -33,9 +33,12 @@ from regard.tasks.masking import Masking, document_spans, joined_spans
 CPU = torch.device("cpu")
 TEXT = "the walking cat talked on the mat and the dog walked to the talking cats; then all slept until morning.\n" * 9
 PIECES = WordPieceTokenizer(vocabulary=60).train([TEXT])
-BOTH = Modalities.of_text(Vocabularies(PIECES, PIECES))
 ORDINARY = np.arange(5, 105)
 ORDINARY_W = np.arange(105) >= 5
+
+
+def texts_by(tokenizer: Tokenizer) -> Modalities:
+    return Modalities.of_text(Vocabularies(tokenizer, tokenizer))
 
 
 def task(text: str = TEXT, validation: str = TEXT[:700], seed: int = 5, **changes: Any) -> MaskedLanguageModelling:
@@ -43,7 +46,7 @@ def task(text: str = TEXT, validation: str = TEXT[:700], seed: int = 5, **change
         name: (HeldText(name, own, lines=True),) for name, own in (("train", text), ("validation", validation))
     }
     config = parse(MaskedLanguageModelConfig, {"context": 21, **changes})
-    return config.build(Corpus(splits, Ledger()), BOTH, seed)
+    return config.build(Corpus(splits, Ledger()), texts_by(PIECES), seed)
 
 
 def model_for(one: MaskedLanguageModelling, **changes: Any) -> Any:
@@ -240,8 +243,7 @@ def test_pseudo_perplexity_hides_one_token_at_a_time() -> None:
 def test_what_does_not_go_together_is_refused() -> None:
     characters = CharacterTokenizer().train([TEXT])
     with pytest.raises(RecipeError, match=r'tokenizer\.kind = "wordpiece", or .*: none that hides a word'):
-        both = Modalities.of_text(Vocabularies(characters, characters))
-        MaskedLanguageModelConfig().build(Corpus({}, Ledger()), both, 1)
+        MaskedLanguageModelConfig().build(Corpus({}, Ledger()), texts_by(characters), 1)
     with pytest.raises(RecipeError, match="are more than all; lower one of them"):
         parse(MaskedLanguageModelConfig, {"masked": 0.9, "random": 0.2})
     one = task()

@@ -71,14 +71,14 @@ class HeadStatistics:
         if not self.rows:
             return "never had two tokens to choose from in these texts"
         if self.no_op:
-            return f"rests: {_percent(self.resting)} of its weight lie on the first token or a separator"
+            return f"rests: {percent(self.resting)} of its weight lie on the first token or a separator"
         if self.evenness > EVEN:
-            return f"spreads evenly over all it may see ({_percent(self.evenness)} of the highest entropy)"
+            return f"spreads evenly over all it may see ({percent(self.evenness)} of the highest entropy)"
         named = {"before": self.previous, "after": self.next, "in the same place": self.same}
         best = max(named, key=named.__getitem__)
         if named[best] >= CLEAR:
-            return f"reads the token {best}, with {_percent(named[best])} of its weight"
-        explained = _percent(max(self.by_distance, self.by_place))
+            return f"reads the token {best}, with {percent(named[best])} of its weight"
+        explained = percent(max(self.by_distance, self.by_place))
         if self.positional:
             what = "distance alone" if self.by_distance >= self.by_place else "the place in the text alone"
             return f"goes by position: {what} explains {explained} of where its weight lies"
@@ -89,7 +89,7 @@ class HeadStatistics:
         return {**asdict(self), "positional": self.positional, "no_op": self.no_op, "sentence": self.sentence}
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 

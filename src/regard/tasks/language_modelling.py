@@ -26,6 +26,7 @@ from regard.core.ports import Ports
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import CarriesOn, Decodable, max_length_of
 from regard.core.task import Session, Sums
+from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
@@ -60,6 +61,9 @@ class LanguageModelConfig(TaskPart):
     carry: bool = False  # for recurrent models: the state goes on from window to window
     sample: int = Field(160, ge=0)  # tokens that are written after each validation, to be looked at; 0: none
     prompt: str = ""  # how that sample begins
+
+    def example(self, tokenizer: TokenizerPart) -> str:
+        return '--prompt "a beginning"'
 
     def build(
         self, corpus: Corpus[Any], modalities: Modalities, seed: int

@@ -22,6 +22,7 @@ from regard.core.ports import Ports
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import GuessesWords, RelatesTexts, max_length_of
 from regard.core.task import Session, Sums
+from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
@@ -65,6 +66,9 @@ class MaskedLanguageModelConfig(TaskPart):
         if self.masked + self.random > 1:
             raise ValueError(f"masked = {self.masked} and random = {self.random} are more than all; lower one of them")
         return self
+
+    def example(self, tokenizer: TokenizerPart) -> str:
+        return f'"a sentence with a {tokenizer.mask_symbol}"'
 
     def build(
         self, corpus: Corpus[Any], modalities: Modalities, seed: int

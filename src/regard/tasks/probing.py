@@ -51,7 +51,7 @@ def grid_axis(model: nn.Module, axis: Axis) -> Axis:
     if not isinstance(body, HasGrid):
         return axis
     cells = np.ndindex(*body.grid)
-    places = (" ".join(map(str, (one + 1 for one in cell))) for cell in cells)
+    places = (",".join(str(one + 1) for one in cell) for cell in cells)
     return Axis((*["class"] * body.class_tokens, *places), body.grid, body.class_tokens)
 
 

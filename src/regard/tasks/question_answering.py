@@ -112,10 +112,6 @@ class QuestionAnswering:
     def tokenizer(self) -> Tokenizer:
         return self.vocabularies.target
 
-    @property
-    def max_length(self) -> int:
-        return self.config.longest
-
     def ports(self) -> Ports:
         return self.vocabularies.ports()
 
@@ -192,7 +188,7 @@ class QuestionAnswering:
         refuse_target(target)
         question, context = question_and_context([raw])[0]
         item = self.encode([Asked(question, context)])[0]
-        check_enclosed(replace(self.frame.enclose(item), cut=len(item.context.ids_S) - item.size), self.max_length)
+        check_enclosed(replace(self.frame.enclose(item), cut=len(item.context.ids_S) - item.size), self.config.longest)
         return self.probe_examples(session, [item])
 
     def probe_examples(self, session: Session, items: Sequence[Stretch]) -> Probe:
@@ -212,7 +208,7 @@ class QuestionAnswering:
         self, session: Session, generator: np.random.Generator, rows: int, length: int
     ) -> list[Stretch]:
         """A question of one token, and a context."""
-        room = room_of(session.model, self.max_length, length)
+        room = room_of(session.model, self.config.longest, length)
         question = random_ids(generator, self.tokenizer, 1).astype(np.int32)
         sizes = random_lengths(rows, max(room - self.frame.before(question) - 1, 1))
         contexts = [read("", random_ids(generator, self.tokenizer, size).tolist(), [(0, 0)] * size) for size in sizes]

@@ -113,10 +113,6 @@ class Tagging:
         """The tag of a word that has no pieces: outside of everything, else the most frequent one."""
         return OUTSIDE if OUTSIDE in self.places else self.config.labels[0]
 
-    @property
-    def max_length(self) -> int:
-        return self.config.longest
-
     def ports(self) -> Ports:
         return self.vocabularies.ports()
 
@@ -143,7 +139,7 @@ class Tagging:
         """A text, split at whitespace."""
         refuse_target(target)
         sentence = worded(raw)
-        check_enclosed(self.reader.window.enclose(self.reader.pieces([sentence])[0].ids.tolist()), self.max_length)
+        check_enclosed(self.reader.window.enclose(self.reader.pieces([sentence])[0].ids.tolist()), self.config.longest)
         item = self.reader.heard([sentence])[0]
         names = tuple(sentence.words[word] for word in item.words_M)
         return replace(self.probe_examples(session, [item]), names=names)
@@ -157,7 +153,7 @@ class Tagging:
     def random_examples(
         self, session: Session, generator: np.random.Generator, rows: int, length: int
     ) -> list[Stretch]:
-        room, nothing = room_of(session.model, self.max_length, length), np.zeros(0, np.int64)
+        room, nothing = room_of(session.model, self.config.longest, length), np.zeros(0, np.int64)
         texts = random_texts(generator, self.reader.tokenizer, rows, room)
         return [Stretch(row, text, nothing, nothing, nothing) for row, text in enumerate(texts)]
 

@@ -11,17 +11,18 @@ from regard.core.probe import Probe
 from regard.core.task import Progress
 from regard.inspection.depths import depths_of
 from regard.inspection.head_names import refuse_without_attention
-from regard.inspection.head_statistics import MEANS, HeadStatistics, HeadTable
+from regard.inspection.head_statistics import HeadStatistics, HeadTable
 from regard.inspection.look.choosing import beam_tree, classes, steps
 from regard.inspection.look.entering import entering
 from regard.inspection.look.heads import Wanted, refuse_unknown_choice, shown_heads
 from regard.inspection.look.packing import three
+from regard.inspection.look.picturing import picture_of
+from regard.inspection.patches import PatchStatistics, PatchTable
 from regard.inspection.probes import probes
 from regard.inspection.recording import Record, recorded
 from regard.runs.load import Run
 
 SHORT = 100  # signs of a text that is repeated in a command
-SHOWN = (*MEANS, "by_distance", "by_place")
 
 
 @dataclass
@@ -30,7 +31,7 @@ class Look:
 
     data: dict[str, Any]
     numbers: dict[str, str] = field(default_factory=dict)
-    statistics: Sequence[HeadStatistics] = ()
+    statistics: Sequence[HeadStatistics | PatchStatistics] = ()
 
     @property
     def left_out(self) -> list[str]:
@@ -54,7 +55,8 @@ def look(
     refuse_without_attention(run.model)
     refuse_unknown_choice(run, wanted)
     asked = probes(run, texts, targets)
-    found, table = Look({"run": _facts(run), "texts": []}), HeadTable(run.model, asked)
+    found = Look({"run": _facts(run), "texts": []})
+    table = PatchTable(run.model, asked) if asked[0].axis.shape else HeadTable(run.model, asked)
     for number, one in enumerate(asked):
         seen = recorded(run.model, one)
         _add(run, found, seen, wanted, f"t{number}.", 1 / len(asked))
@@ -70,14 +72,16 @@ def look(
 
 def _add(run: Run, found: Look, seen: Record, wanted: Wanted, prefix: str, share: float) -> None:
     asked = seen.probe
-    shown = shlex.quote(asked.text) if len(asked.text) <= SHORT else "TEXT"
+    shown = shlex.quote(asked.text) if len(asked.text) <= SHORT else run.modalities.input.name.upper()
     command = f"regard look {shlex.quote(str(run.folder.path))} {shown}"
     heads = shown_heads(run, seen, wanted, prefix, share, command)
+    picture = picture_of(seen, heads, prefix)
     pictures, numbers = entering(seen, prefix)
     found.numbers |= heads.numbers | numbers
     found.data["texts"].append(
         {
             "text": asked.text,
+            "picture": picture,
             "command": command,
             "source": asked.source_axis.labels,
             "tokens": asked.axis.labels,
@@ -85,7 +89,7 @@ def _add(run: Run, found: Look, seen: Record, wanted: Wanted, prefix: str, share
             "attentions": heads.attentions,
             "heads": heads.heads,
             "reads": heads.reads,
-            "first": heads.first,
+            "first": heads.first if picture is None else picture["first"],
             "steps": steps(seen),
             "classes": classes(seen),
             "beam": beam_tree(run, asked),
@@ -113,8 +117,8 @@ def _depths(seen: Record) -> dict[str, Any] | None:
     }
 
 
-def _statistics(one: HeadStatistics) -> dict[str, Any]:
-    numbers = {name: three(value) for name, value in asdict(one).items() if name in SHOWN}
+def _statistics(one: HeadStatistics | PatchStatistics) -> dict[str, Any]:
+    numbers = {name: three(value) for name, value in asdict(one).items() if isinstance(value, float)}
     return {"name": one.name, "head": one.head, "sentence": one.sentence, **numbers}
 
 

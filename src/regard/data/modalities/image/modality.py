@@ -52,6 +52,10 @@ class ImagePart(ModalityPart):
             raise ValueError(f"std = {list(self.std)} divides pixels; give numbers above 0")
         return self
 
+    @property
+    def example(self) -> str:
+        return "picture.png"
+
     def is_kept(self, folder: Path) -> bool:
         return (folder / FILE).is_file()
 
