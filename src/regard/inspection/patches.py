@@ -112,7 +112,16 @@ class PatchTable:
     def statistics(self) -> list[PatchStatistics]:
         even = float(self.away_NN.mean())
         return [
-            PatchStatistics(*place, **{name: value / self.pictures for name, value in sums.items()}, even_distance=even)
-            for place, sums in self.sums.items()
+            PatchStatistics(
+                name=name,
+                head=head,
+                entropy=sums["entropy"] / self.pictures,
+                evenness=sums["evenness"] / self.pictures,
+                distance=sums["distance"] / self.pictures,
+                same=sums["same"] / self.pictures,
+                class_token=sums["class_token"] / self.pictures,
+                even_distance=even,
+            )
+            for (name, head), sums in self.sums.items()
             if sums
         ]
