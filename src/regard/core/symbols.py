@@ -1,4 +1,4 @@
-"""The special symbols and what the data fixes about a model."""
+"""The special symbols of a vocabulary, and where they stand in one that came from elsewhere."""
 
 from __future__ import annotations
 
