@@ -75,15 +75,15 @@ TREES: dict[str, dict[str, Any]] = {
 """One tiny recipe of every kind of task, and one whose loss does not add over examples."""
 
 DECLARED: dict[str, set[str]] = {
-    "translation": {"ChecksLengths", "Compares", "ScoresPairs", "Translates"},
-    "parsing": {"ChecksLengths", "Compares", "ScoresPairs", "Translates"},
-    "language-model": {"Stateful", "Derives", "Samples", "Continues"},
-    "streams": {"Stateful", "Derives", "Samples", "Continues"},
-    "classification": {"HasHead", "Compares", "ScoresPairs", "Classifies", "HasLabels", "ReadsTexts"},
-    "tagging": {"HasHead", "ScoresPairs", "Tags", "HasLabels", "ReadsTexts"},
-    "question-answering": {"HasHead", "ScoresPairs", "AnswersQuestions", "ReadsTexts"},
-    "embedding": {"HasHead", "ScoresPairs", "ReadsTexts"},
-    "masked-language-model": {"Derives", "Fills"},
+    "translation": {"ChecksLengths", "Compares", "ScoresPairs", "Translates", "Probeable"},
+    "parsing": {"ChecksLengths", "Compares", "ScoresPairs", "Translates", "Probeable"},
+    "language-model": {"Stateful", "Derives", "Samples", "Continues", "Probeable"},
+    "streams": {"Stateful", "Derives", "Samples", "Continues", "Probeable"},
+    "classification": {"HasHead", "Compares", "ScoresPairs", "Classifies", "HasLabels", "Probeable"},
+    "tagging": {"HasHead", "ScoresPairs", "Tags", "HasLabels", "Probeable"},
+    "question-answering": {"HasHead", "ScoresPairs", "AnswersQuestions", "Probeable"},
+    "embedding": {"HasHead", "ScoresPairs", "Probeable"},
+    "masked-language-model": {"Derives", "Fills", "Probeable"},
 }
 CAPABILITIES: dict[str, Any] = {
     name: found
@@ -407,19 +407,21 @@ def labels(subject: Subject) -> None:
     assert len(set(subject.task.labels)) == len(subject.task.labels)
 
 
-def reads_texts(subject: Subject) -> None:
-    item = subject.task.examples("train", 0)[0]
-    tokens = subject.task.enclosed(item).tokens
-    assert np.array_equal(read(subject.task.collate([item])).values[0][: len(tokens)], tokens)
-    for text in ("the cat\tthe dog", "who sleeps\t" + "the cat sleeps and " * 30):
-        assert len(subject.task.enclose(text).tokens) <= subject.task.max_length
+def probes(subject: Subject) -> None:
+    """Rows that are asked together answer as each alone."""
+    items = subject.task.random_examples(subject.session, np.random.default_rng(1), 2, 12)
+    with torch.no_grad():
+        together = subject.task.probe_examples(subject.session, items).logits(subject.model.eval())
+        for row, item in enumerate(items):
+            alone = subject.task.probe_examples(subject.session, [item]).logits(subject.model)
+            torch.testing.assert_close(together[row : row + 1, : alone.shape[1]], alone, atol=1e-5, rtol=1e-5)
 
 
 CHECKS: dict[str, Callable[[Subject], None]] = {
     "HasHead": head, "ChecksLengths": lengths, "Stateful": state, "Derives": derived, "Samples": samples,
     "Compares": compares, "ScoresPairs": scores_pairs, "Translates": translates, "Continues": continues,
     "Fills": fills, "Classifies": classifies, "Tags": tags, "AnswersQuestions": answers_questions, "HasLabels": labels,
-    "ReadsTexts": reads_texts,
+    "Probeable": probes,
 }  # fmt: skip
 
 
