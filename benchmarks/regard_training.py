@@ -23,27 +23,27 @@ def measure(recipe: Recipe, warmup: int, steps: int) -> dict:
     machine.set_threads(recipe.training.threads)
     with tempfile.TemporaryDirectory() as folder:
         loop = prepare(recipe, RunFolder(Path(folder)), machine.Ranks(), [])
-        batches = loop.batches()
+        items = loop.items()
         for _ in range(warmup):
-            loop.step(next(batches))
+            loop.step(loop.parts(next(items)))
         measured = []
         began, cpu_began = time.perf_counter(), time.process_time()
         for _ in range(steps):
-            measured.append(next(batches))
-            loop.step(measured[-1])
+            measured.append(next(items))
+            loop.step(loop.parts(measured[-1]))
         seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu_began
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        lengths = [loop.task.lengths(batch) for batch in measured]
-        tokens = sum(loop.task.weight(one) for one in lengths)
-        padded = sum(int(len(one) * one[:, 1].max()) for one in lengths)
+        lengths = [[len(pair.target) + 1 for pair in batch] for batch in measured]
+        tokens = sum(map(sum, lengths))
+        padded = sum(len(one) * max(one) for one in lengths)
         counted = measured[:: max(1, len(measured) // 8)]
         from torch.utils.flop_counter import FlopCounterMode
 
         # Whole steps: the products of an optimiser that orthogonalises are work, too.
         with FlopCounterMode(display=False) as counter:
             for batch in counted:
-                loop.step(batch)
-        work = counter.get_total_flops() / sum(loop.task.weight(loop.task.lengths(batch)) for batch in counted)
+                loop.step(loop.parts(batch))
+        work = counter.get_total_flops() / sum(len(pair.target) + 1 for batch in counted for pair in batch)
     return {
         "measure": "regard training",
         "version": regard.__version__,

@@ -16,12 +16,12 @@ import torch
 
 from common import machine_facts, write_result
 from regard.core.config import parse
-from regard.core.symbols import Sizes
+from regard.core.ports import text_ports
 from regard.core.taps import record
 from regard.runs.recipe import Recipe
 from regard.training.machine import keep_memory
 
-SIZES = Sizes(4000, 4000, shared=True)
+PORTS = text_ports(4000, 4000, shared=True)
 SHAPES = {
     "gpt, 8 × 256": ({"kind": "gpt", "layers": 4, "width": 256, "heads": 4}, 8, 256),
     "gpt, 1 × 1024": (
@@ -36,7 +36,7 @@ SHAPES = {
 
 def asked(table: dict[str, Any], rows: int, length: int) -> tuple[Any, tuple[torch.Tensor, ...], str]:
     torch.manual_seed(1)
-    model = parse(Recipe, {"model": table}).model.build(SIZES).eval()
+    model = parse(Recipe, {"model": table}).model.build(PORTS).eval()
     tokens_BT = torch.randint(4, 4000, (rows, length))
     if table["kind"] == "transformer":
         return model, (tokens_BT, torch.full((rows,), length), tokens_BT), "decoder.layers.1.cross"

@@ -1,4 +1,4 @@
-"""Writes the map of the house into README.md, from the first docstring line of every module.
+"""Writes docs/map.md, the map of the house, from the first docstring line of every module.
 
     python docs/make_map.py          rewrite the map
     python docs/make_map.py --check  exit with 1 if it has drifted
@@ -11,8 +11,12 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BEGIN, END = "<!-- map: made by docs/make_map.py -->", "<!-- end of map -->"
-# The order of the house: imports point down this list only.
+MAP = ROOT / "docs" / "map.md"
+OPENING = """# The map of the house
+
+Every file in a line, from the first sentence of its docstring; made by `docs/make_map.py`. Imports point down this list
+only: a file imports from its own folder and from folders below it.
+"""
 FOLDERS = (
     "cli", "serving", "interop", "inspection", "runs", "training", "tasks", "decoding", "models", "layers",
     "attention", "data", "core",
@@ -25,32 +29,22 @@ def first_line(path: Path) -> str:
 
 
 def house_map() -> str:
-    lines = []
+    lines = [OPENING]
     for folder in (ROOT / "src" / "regard" / name for name in FOLDERS):
-        if not folder.is_dir():
-            continue
-        summary = f"<code>{folder.name}/</code> {first_line(folder / '__init__.py')}"
-        lines += ["<details>", f"<summary>{summary}</summary>", ""]
+        lines += [f"## `{folder.name}/`", "", first_line(folder / "__init__.py"), ""]
         for path in sorted(folder.rglob("*.py")):
             name = path.relative_to(folder).as_posix()
             if name != "__init__.py":
-                lines.append(f"- `{name.removesuffix('/__init__.py')}` — {first_line(path)}")
-        lines += ["", "</details>"]
+                lines.append(f"- `{name.removesuffix('__init__.py')}` — {first_line(path)}")
+        lines.append("")
     return "\n".join(lines)
 
 
-def with_map(text: str) -> str:
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{house_map()}\n{END}{after}"
-
-
 def main() -> int:
-    readme = ROOT / "README.md"
-    text = readme.read_text(encoding="utf-8")
+    made = house_map()
     if "--check" in sys.argv:
-        return int(with_map(text) != text)
-    readme.write_text(with_map(text), encoding="utf-8")
+        return int(not MAP.is_file() or MAP.read_text(encoding="utf-8") != made)
+    MAP.write_text(made, encoding="utf-8")
     return 0
 
 

@@ -70,7 +70,7 @@ def test_a_module_opens_with_a_sentence_and_only_the_command_line_prints(path: P
         assert not any(isinstance(call.func, ast.Name) and call.func.id == "print" for call in calls)
 
 
-def test_the_map_in_the_readme_has_not_drifted() -> None:
+def test_the_map_has_not_drifted() -> None:
     assert subprocess.run([sys.executable, ROOT / "docs" / "make_map.py", "--check"]).returncode == 0, (
         "run: python docs/make_map.py"
     )

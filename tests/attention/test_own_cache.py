@@ -16,8 +16,8 @@ from regard.attention.masks import Mask
 from regard.attention.places import Ages, grown, joined, reordered
 from regard.core.config import parse
 from regard.core.errors import NoMatrix, OptionError
+from regard.core.ports import text_ports
 from regard.core.seams import Mechanism
-from regard.core.symbols import Sizes
 from regard.runs.recipe import Recipe
 
 
@@ -82,7 +82,7 @@ def model() -> Any:
         "kind": "gpt", "layers": 2, "width": 12, "heads": 3, "position": {"kind": "learned", "longest": 30},
         "attention": {"kind": f"{__name__}:LinearConfig"},
     }  # fmt: skip
-    return parse(Recipe, {"model": table}).model.build(Sizes(13, 13, shared=True)).eval()
+    return parse(Recipe, {"model": table}).model.build(text_ports(13, 13, shared=True)).eval()
 
 
 def test_a_mechanism_with_a_memory_of_its_own_fills_the_seam(model: Any) -> None:

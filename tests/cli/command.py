@@ -19,8 +19,8 @@ REGARD = Path(sys.executable).parent / "regard"
 
 TINY = (
     "training.steps=60", "training.batch_tokens=1024", "training.validate_every=30", "model.width=32", "model.heads=2",
-    "model.encoder_layers=1", "model.decoder_layers=2", "model.feed_forward.width=32", "data.train=2000",
-    "data.validation=43", "data.test=37", "data.compositional=17",
+    "model.encoder_layers=1", "model.decoder_layers=2", "model.feed_forward.width=32", "data.train_size=2000",
+    "data.validation_size=43", "data.test_size=37", "data.compositional_size=17",
 )  # fmt: skip
 
 

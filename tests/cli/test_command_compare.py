@@ -14,8 +14,8 @@ from regard.inspection.long_sequences import FAMILIES, long_sequences
 SETTINGS = [
     word
     for setting in (
-        "data.train=200", "data.validation=20", "data.test=20", "data.compositional=0", "model.width=16",
-        "training.batch_tokens=256",
+        "data.train_size=200", "data.validation_size=20", "data.test_size=20", "data.compositional_size=0",
+        "model.width=16", "training.batch_tokens=256",
     )
     for word in ("--set", setting)
 ]  # fmt: skip

@@ -13,7 +13,7 @@ RECIPE = """
 [data]
 kind = "pairs"
 validation_size = 0
-corpora = [{{ source = "{folder}/train.en", target = "{folder}/train.fr" }}]
+train = {source = "train.en", target = "train.fr"}
 
 [tokenizer]
 kind = "word"
@@ -42,7 +42,7 @@ class Pairs:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        (folder / "mine.toml").write_text(RECIPE.format(folder=folder))
+        (folder / "mine.toml").write_text(RECIPE)
 
     def write(self, source: bytes, target: bytes) -> None:
         (self.folder / "train.en").write_bytes(source)
@@ -72,7 +72,7 @@ def test_missing_files_are_all_named(pairs: Pairs) -> None:
     found = pairs.train().error
     assert f"no file {pairs.folder}/train.en" in found
     assert f"no file {pairs.folder}/train.fr" in found
-    assert "Check the names in data.corpora" in found
+    assert "Check data.train. Paths in a recipe count from data.folder, by default the recipe's own folder" in found
 
 
 def test_invalid_utf8_is_placed_by_line_and_byte(pairs: Pairs) -> None:
@@ -83,7 +83,7 @@ def test_invalid_utf8_is_placed_by_line_and_byte(pairs: Pairs) -> None:
 
 def test_nothing_but_empty_lines(pairs: Pairs) -> None:
     pairs.write(b"\n\n", b"\n\n")
-    assert "no training pairs" in pairs.train().error
+    assert "there is nothing to train on in" in pairs.train().error
 
 
 def test_empty_and_overlong_lines_stand_in_the_ledger_and_are_told(pairs: Pairs) -> None:

@@ -15,8 +15,8 @@ from command import REGARD, regard
 from regard.training import checkpoints
 
 SMALL = (
-    "data.train=200", "data.validation=20", "data.test=5", "model.width=16", "model.heads=2", "model.dropout=0.0",
-    "training.batch_tokens=256", "training.checkpoint_every=5",
+    "data.train_size=200", "data.validation_size=20", "data.test_size=5", "model.width=16", "model.heads=2",
+    "model.dropout=0.0", "training.batch_tokens=256", "training.checkpoint_every=5",
 )  # fmt: skip
 needs_two_cores = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="two processes need two cores")
 

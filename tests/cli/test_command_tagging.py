@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from command import regard
 
-SMALL = ("data.train=150", "data.validation=5", "data.test=7", "data.compositional=3", "model.width=16",
-         "training.steps=3", "training.threads=1")  # fmt: skip
+SMALL = ("data.train_size=150", "data.validation_size=5", "data.test_size=7", "data.compositional_size=3",
+         "model.width=16", "training.steps=3", "training.threads=1")  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = folder / "text.txt"
     file.write_text(TEXT, encoding="utf-8")
     tree = {
-        "data": {"kind": "text", "file": str(file)},
+        "data": {"kind": "text", "train": str(file)},
         "tokenizer": {"kind": "character"},
         "model": {"kind": "gpt", "layers": 2, "width": 48, "heads": 3, "dropout": 0.0, "position": {"kind": "rotary"}},
         "task": {"kind": "language-model", "context": 32, "sample": 20},

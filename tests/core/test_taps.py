@@ -8,7 +8,7 @@ from regard.attention import formulas
 from regard.attention.masks import CAUSAL
 from regard.core.config import parse
 from regard.core.errors import OptionError
-from regard.core.symbols import Sizes
+from regard.core.ports import text_ports
 from regard.core.taps import attention_points, record, replace
 from regard.models.transformer import Transformer, TransformerConfig
 
@@ -28,7 +28,7 @@ def model() -> Transformer:
     settings = {"encoder_layers": 2, "decoder_layers": 2, "width": 14, "heads": 2, "dropout": 0.0}
     position = {"kind": "relative-bias", "longest": 3}
     config = parse(TransformerConfig, {**settings, "position": position, "feed_forward": {"width": 11}})
-    made = config.build(Sizes(17, 19))
+    made = config.build(text_ports(17, 19))
     for name, weight in made.named_parameters():
         if "bias_HC" in name:
             nn.init.normal_(weight)
@@ -87,7 +87,7 @@ def test_a_pattern_takes_what_it_matches_and_heads_are_chosen_by_number(model: T
     assert list(second_head) == ["decoder.layers.0.cross", "decoder.layers.1.cross"]
     for name, attention in second_head.items():
         assert torch.equal(attention.weights, all_heads[name].weights[:, 1:])
-    with record(model, model.source_attention) as seen:
+    with record(model, model.anatomy.source_attention) as seen:
         assert list(seen) == list(second_head)
 
 

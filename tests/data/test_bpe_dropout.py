@@ -5,7 +5,6 @@ import json
 import math
 import random
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from regard.core.errors import OptionError
 from regard.data.bpe_dropout import BpeDropout
 from regard.data.tokenizers import BpeTokenizer, ByteTokenizer, WordTokenizer
 
-MULTI30K = Path(__file__).parents[3] / "shared" / "data" / "multi30k" / "tok"
 TEXTS = [
     "zwei junge weiße männer sind im freien in der nähe vieler büsche .",
     "",
@@ -94,9 +92,8 @@ def test_other_tokenizers_and_impossible_probabilities_are_refused():
     assert lists(BpeDropout(ByteTokenizer().train([]), ["ab"], 0.5, seed=1).encode(0)) == [[101, 102]]
 
 
-@pytest.mark.skipif(not MULTI30K.is_dir(), reason="Multi30k is not at ../shared/data/multi30k/tok")
-def test_an_epoch_of_real_text_is_the_same_text():
-    texts = (MULTI30K / "train.de").read_text(encoding="utf-8").split("\n")[:10_000]
+def test_an_epoch_of_real_text_is_the_same_text(shared):
+    texts = shared("data/multi30k/tok/train.de").read_text(encoding="utf-8").split("\n")[:10_000]
     tokenizer = BpeTokenizer(vocabulary=8000).train(texts)
     dropout = BpeDropout(tokenizer, texts, 0.1, seed=1)
     made = dropout.encode(1)

@@ -10,7 +10,8 @@ import pytest
 
 from regard.core.errors import DataError
 from regard.data.ledger import Ledger
-from regard.data.readers import find_file, read_json_lines, read_lines, read_parallel, read_tsv
+from regard.data.readers import find_file, read_lines, read_parallel
+from regard.data.sources.pairs import PairColumns, read_pairs
 
 
 def write(path, content):
@@ -102,7 +103,7 @@ def test_a_missing_file_names_similar_ones(tmp_path):
 def test_tsv_reads_two_columns_and_an_empty_first_one_does_not_shift_them(tmp_path):
     ledger = Ledger()
     path = write(tmp_path / "a.tsv", 'one\teins\r\n\tzwei\n\n"three\tdrei"\n')
-    assert texts(read_tsv(path, "train", ledger)) == [("one", "eins", 1), ('"three', 'drei"', 4)]
+    assert texts(read_pairs(path, "train", ledger)) == [("one", "eins", 1), ('"three', 'drei"', 4)]
     assert [(entry.line, entry.reason) for entry in ledger.exceptions] == [
         (2, "the source is empty"), (3, "both sides are empty"),
     ]
@@ -111,12 +112,13 @@ def test_tsv_reads_two_columns_and_an_empty_first_one_does_not_shift_them(tmp_pa
 
 def test_tsv_names_ten_wrong_lines_and_counts_the_others(tmp_path):
     path = write(tmp_path / "a.tsv", "a\tb\nalone\na\tb\tc\n" + "x\n" * 11)
-    found = message_of(lambda: read_tsv(path, "train", Ledger()))
+    found = message_of(lambda: read_pairs(path, "train", Ledger()))
     assert found.startswith(
-        f"{path}: exactly 2 columns with a tab between them are needed (source, target), "
+        f"{path}: exactly 2 columns with a tab between them are needed, "
         "but line 2 has 1; line 3 has 3; line 4 has 1; "
     )
-    assert found.endswith("line 11 has 1 and 3 more. Keep two columns, e.g. with: cut -f 1,2")
+    assert found.endswith("line 11 has 1 and 3 more. Take out the others, or name the columns that you want in a first "
+        "line and in the recipe's [data] table")
 
 
 @pytest.mark.parametrize(
@@ -128,6 +130,7 @@ def test_tsv_names_ten_wrong_lines_and_counts_the_others(tmp_path):
         (b"PK\x03\x04\x14\x00", "is packed with zip, which is not read here; unpack it and name the file inside"),
         (b"\x28\xb5\x2f\xfd\x04", "is packed with Zstandard, which is not read here; unpack it"),
     ],
+    ids=["gzip", "bzip2", "xz", "zip", "zstandard"],  # gzip's bytes hold the time, and workers must agree on names
 )
 def test_a_packed_file_under_a_plain_name_is_known_for_what_it_is(content, words, tmp_path):
     (tmp_path / "a.en").write_bytes(content)
@@ -140,7 +143,8 @@ def test_json_lines_with_other_keys_and_newlines_inside(tmp_path):
     rows = [{"fr": "un\ndeux", "en": "one\u2028two"}, {"fr": "trois", "en": ""}]
     path = write(tmp_path / "a.jsonl", "\n".join(json.dumps(row, ensure_ascii=False) for row in rows))
     ledger = Ledger()
-    assert texts(read_json_lines(path, "test", ledger, "fr", "en")) == [("un\ndeux", "one\u2028two", 1)]
+    columns = PairColumns(source_column="fr", target_column="en")
+    assert texts(read_pairs(path, "test", ledger, columns)) == [("un\ndeux", "one\u2028two", 1)]
     assert ledger.exceptions[0].reason == "the target is empty"
     ledger.check()
 
@@ -149,10 +153,10 @@ def test_json_lines_name_every_kind_of_broken_line(tmp_path):
     lines = ['{"source": "a", "target": "b"}', '{"source": ', '["a"]', '{"source": "a", "tgt": "b"}',
              '{"source": "a", "target": 7}', '{"source": "\\ud800", "target": "b"}']
     path = write(tmp_path / "a.jsonl", "\n".join(lines))
-    assert message_of(lambda: read_json_lines(path, "train", Ledger())) == (
-        f"{path}: every line must be a JSON object with text under 'source' and 'target', but "
+    assert message_of(lambda: read_pairs(path, "train", Ledger())) == (
+        f"{path}: every line must be a JSON object with text under 'source', 'target', but "
         "line 2: broken JSON (Expecting value at column 12); line 3: list instead of an object; "
         "line 4: no 'target' among its keys 'source', 'tgt'; line 5: 'target' is not text but 7; "
         "line 6: 'source' holds half a surrogate pair, which is no character. "
-        "Mend these lines, or name other keys with source_key and target_key"
+        "Correct these lines, or name other keys in the recipe's [data] table"
     )

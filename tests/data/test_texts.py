@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 from regard.core.errors import DataError
 from regard.data import texts
 from regard.data.ledger import Ledger
-from regard.data.texts import HeldText, PythonCode, PythonEnglish, TextFiles, cut_blocks, divide_file
+from regard.data.sources.text_files import PythonCode, PythonEnglish, TextFiles
+from regard.data.texts import HeldText, cut_blocks, divide_file
 
 
 def whole(text: texts.Text) -> str:
@@ -77,7 +79,7 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "empty.txt").touch()
     ledger = Ledger()
-    corpus = TextFiles(folder=str(tmp_path), validation_share=0.25).load(1, ledger)
+    corpus = TextFiles(train=str(tmp_path), validation_share=0.25).load(1, ledger)
     assert "".join(map(whole, corpus.splits["train"])) == "first file " + "second file "
     assert "".join(map(whole, corpus.splits["validation"])) == "here" * 2
     assert ledger.total("skipped") == 1
@@ -87,7 +89,7 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
 def test_files_of_their_own_for_validation_and_test(tmp_path: Path) -> None:
     for name in ("train", "validation", "test"):
         (tmp_path / name).write_text(f"this is {name}", encoding="utf-8")
-    data = TextFiles(file=str(tmp_path / "train"), validation=str(tmp_path / "validation"), test=str(tmp_path / "test"))
+    data = TextFiles(folder=str(tmp_path), train="train", validation="validation", test="test")
     corpus = data.load(1, Ledger())
     assert {split: [whole(text) for text in own] for split, own in corpus.splits.items()} == {
         split: [f"this is {split}"] for split in ("train", "validation", "test")
@@ -106,24 +108,27 @@ def test_unreadable_bytes_are_named(tmp_path: Path) -> None:
     path = tmp_path / "latin.txt"
     path.write_bytes("caf\xe9 ".encode("latin1") * 20)
     with pytest.raises(DataError, match=r"latin\.txt is not UTF-8 near byte 3; convert it"):
-        TextFiles(file=str(path)).load(1, Ledger())
+        TextFiles(train=str(path)).load(1, Ledger())
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({}, "needs to know where the text is: --set data.file"),
-        ({"file": "a", "folder": "b"}, "one of the two"),
-        ({"file": "nowhere.txt"}, "nowhere.txt"),
-        ({"folder": "nowhere"}, "there is no folder nowhere"),
-        ({"folder": ".", "pattern": "*.nothing"}, r"no file below \. matches \*\.nothing"),
-        ({"file": "empty.txt"}, "there is no text to train on: .*empty.txt is empty"),
+        ({}, r"needs something to train on: --set data\.train=path/to/file\.txt"),
+        ({"train": []}, r"needs something to train on: --set data\.train=path/to/file\.txt"),
+        ({"train": "nowhere.txt"}, "nowhere.txt"),
+        ({"train": "nowhere", "folder": "gone"}, r"no file .*gone/nowhere; the folder .*gone does not exist"),
+        ({"train": "here"}, r"data\.train = 'here': no file in this folder ends in \.txt; for others give a pat"),
+        ({"train": "**/*.nothing"}, r"data\.train = '\*\*/\*\.nothing': no file matches \(looked for at /.*\)"),
+        ({"train": "empty.txt"}, "there is no text to train on: .*empty.txt is empty"),
     ],
 )
 def test_what_cannot_be_read_is_said(
-    settings: dict[str, str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    settings: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("empty.txt").touch()
+    Path("here").mkdir()
+    Path("here/.hidden.txt").write_text("not this")
     with pytest.raises(DataError, match=message):
-        TextFiles(**settings).load(1, Ledger())  # type: ignore[arg-type]
+        TextFiles(**settings).load(1, Ledger())

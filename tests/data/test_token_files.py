@@ -51,8 +51,8 @@ def test_blocks_give_the_pieces_of_the_whole(
     assert made == [EOS, *tokenizer.encode(text), *([EOS] if text else [])]
 
 
-def made_of(*own: texts.Text, tokenizer: Tokenizer = TOKENIZERS[2], lines: bool = False) -> TokenFile:
-    return token_file(own, tokenizer, lines=lines)
+def made_of(*own: texts.Text, tokenizer: Tokenizer = TOKENIZERS[2]) -> TokenFile:
+    return token_file(own, tokenizer)
 
 
 def test_documents_are_parted_and_counted() -> None:
@@ -69,7 +69,8 @@ def test_no_batch_is_much_larger_than_it_should_be(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(token_files, "BATCH", 300)
     own = [HeldText(str(number), PROSE * 7) for number in range(5)]
     for lines in (False, True):
-        sizes = [characters for _, characters, _ in encoded(own, TOKENIZERS[0], lines=lines)][1:]
+        chosen = [text.by_lines() if lines else text for text in own]
+        sizes = [characters for _, characters, _ in encoded(chosen, TOKENIZERS[0])][1:]
         assert len(sizes) > 5
         assert all(300 <= size < 300 + 2 * 64 + len(PROSE) for size in sizes[:-1])
         counted = sum(len(line) + 1 for line in (PROSE * 7).split("\n") if line.strip()) if lines else len(PROSE * 7)
@@ -77,7 +78,7 @@ def test_no_batch_is_much_larger_than_it_should_be(monkeypatch: pytest.MonkeyPat
 
 
 def test_lines_as_documents() -> None:
-    made = made_of(HeldText("a", "cat\n\n  \nsat"), lines=True)
+    made = made_of(HeldText("a", "cat\n\n  \nsat", lines=True))
     encode = TOKENIZERS[2].encode
     assert made.open().tolist() == [EOS, *encode("cat"), EOS, *encode("sat"), EOS]
     assert made.documents == 2

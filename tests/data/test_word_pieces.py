@@ -51,7 +51,7 @@ def test_training_is_reproducible_and_files_bring_it_back(tmp_path: Path) -> Non
 
 
 def test_the_tokenizer_of_running_text_is_found_again_with_its_mask() -> None:
-    corpus: Any = parse(DATA.resolve("world-english"), {"kind": "world-english", "train": 60}).load(3, Ledger())
+    corpus: Any = parse(DATA.resolve("world-english"), {"kind": "world-english", "train_size": 60}).load(3, Ledger())
     config: Any = parse(TOKENIZERS.resolve("wordpiece"), {"kind": "wordpiece", "vocabulary": 200})
     first, second = (Vocabularies.train(config, corpus).target for _ in range(2))
     assert first.specials.mask == second.specials.mask == MASK
@@ -78,9 +78,10 @@ def test_pieces_that_go_on_with_a_word() -> None:
 
 
 def test_the_small_world_is_there_as_running_text() -> None:
-    part: Any = parse(DATA.resolve("world-english"), {"kind": "world-english", "train": 30, "validation": 4, "test": 3})
+    sizes = {"train_size": 30, "validation_size": 4, "test_size": 3}
+    part: Any = parse(DATA.resolve("world-english"), {"kind": "world-english", **sizes})
     corpus = part.load(5, Ledger())
-    assert corpus.lines
+    assert all(text.lines for own in corpus.splits.values() for text in own)
     lines = {split: "".join(texts[0].blocks()).split("\n") for split, texts in corpus.splits.items()}
     assert {split: len(own) for split, own in lines.items()} == {"train": 30, "validation": 4, "test": 3}
     assert not set(lines["train"]) & set(lines["test"])

@@ -1,8 +1,7 @@
-"""A real Chromium for tests of pages; where none can be had they are skipped in plain words, or fail if needed."""
+"""A real Chromium for tests of pages; where none can be had they are skipped in plain words."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,24 +18,14 @@ QUIET = (
 )  # fmt: skip
 
 
-def missing(what: str) -> None:
-    """Skips, unless the environment says that a browser is needed."""
-    words = f"{what}; install it with: apt-get install chromium, pip install playwright"
-    if os.environ.get("REGARD_NEEDS_BROWSER") == "1":
-        pytest.fail(f"REGARD_NEEDS_BROWSER=1, but {words}")
-    pytest.skip(f"pages are not tried in a browser: {words}")
-
-
 @contextmanager
 def chromium() -> Iterator[Any]:
     """A browser with an empty profile of its own."""
+    from playwright.sync_api import sync_playwright
+
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
-        missing("there is no Chromium on this machine")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing("the package playwright is not installed")
+        pytest.skip("pages are not tried in a browser: there is no Chromium here; apt-get install chromium")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=path, args=list(QUIET))
         try:

@@ -37,7 +37,7 @@ WRITERS: dict[str, dict[str, Any]] = {
     "recurrent": {"kind": "recurrent", **_RECURRENT},
 }
 MASKED = {
-    "data": {"kind": "text", "file": "none.txt"}, "tokenizer": {"kind": "wordpiece", "vocabulary": 200},
+    "data": {"kind": "text", "train": "none.txt"}, "tokenizer": {"kind": "wordpiece", "vocabulary": 200},
     "model": {
         "kind": "bert", "layers": 2, "width": 24, "heads": 3, "position": {"kind": "learned", "longest": 20},
         "feed_forward": {"width": 30},
@@ -79,6 +79,6 @@ def headed_run(folder: Path, settings: dict[str, Any] = CLASSIFIER) -> Any:
     recipe = parse(Recipe, settings)
     (folder / "recipe.toml").write_text(recipe.to_toml(), encoding="utf-8")
     torch.manual_seed(5)
-    model = headed(recipe, build_task(recipe, Corpus({}, Ledger()), plain.vocabularies))
+    model = headed(recipe, build_task(recipe, Corpus({}, Ledger()), plain.modalities))
     checkpoints.save_tensors(RunFolder(folder).weights, checkpoints.weights_of(model))
     return load(folder, device="cpu")

@@ -29,25 +29,25 @@ from regard.inspection.costs import (
     recurrent_operations,
 )
 
-SIZES = (2, 4, 8, 16, 32)
+PORTS = (2, 4, 8, 16, 32)
 
 
 @pytest.mark.parametrize("power", [-1.0, 0.0, 1.0, 1.5, 2.0])
 def test_the_exponent_of_a_power_is_found(power: float) -> None:
-    assert fit_exponent(SIZES, [3.0 * n**power for n in SIZES]) == pytest.approx(power, abs=1e-12)
+    assert fit_exponent(PORTS, [3.0 * n**power for n in PORTS]) == pytest.approx(power, abs=1e-12)
     assert math.isnan(fit_exponent([7], [1.0]))
 
 
 def test_overhead_hides_the_exponent_of_small_sizes() -> None:
-    curve = CostCurve("it", SIZES, tuple(100.0 + n**2 for n in SIZES))
+    curve = CostCurve("it", PORTS, tuple(100.0 + n**2 for n in PORTS))
     assert curve.exponent < curve.upper_exponent < 2
-    assert curve.upper_exponent == pytest.approx(fit_exponent(SIZES[2:], curve.seconds[2:]))
+    assert curve.upper_exponent == pytest.approx(fit_exponent(PORTS[2:], curve.seconds[2:]))
 
 
 def test_powers_cross_where_they_are_equal() -> None:
-    line, square = [6.0 * n for n in SIZES], [float(n**2) for n in SIZES]
-    assert crossing(SIZES, square, line) == pytest.approx(6.0)
-    assert crossing(SIZES, line, square) is None  # cheaper from there on
+    line, square = [6.0 * n for n in PORTS], [float(n**2) for n in PORTS]
+    assert crossing(PORTS, square, line) == pytest.approx(6.0)
+    assert crossing(PORTS, line, square) is None  # cheaper from there on
     assert crossing((1, 2, 4), [1.0, 4.0, 16.0], [9.0, 9.0, 9.0]) == pytest.approx(3.0)
     assert crossing((1, 2, 4), [1.0, 4.0, 16.0], [1.0, 4.0, 8.0]) == pytest.approx(2.0)
 
@@ -107,7 +107,7 @@ def test_a_median_is_taken_after_warming_up_and_within_the_time(clock: Clock) ->
 
 
 def test_sizes_that_would_break_the_budget_are_not_begun(clock: Clock) -> None:
-    curve = measured("it", SIZES, lambda n: clock.spends(float(n**2)), seconds=600.0)
+    curve = measured("it", PORTS, lambda n: clock.spends(float(n**2)), seconds=600.0)
     assert curve == CostCurve("it", (2, 4, 8), (4.0, 16.0, 64.0))
     assert clock.now <= 600
     assert curve.exponent == pytest.approx(2.0)
@@ -115,7 +115,7 @@ def test_sizes_that_would_break_the_budget_are_not_begun(clock: Clock) -> None:
 
 def costs_of(recurrent: Callable[[int], float], attention: Callable[[int], float]) -> Costs:
     curves = {"recurrent": recurrent, "self-attention": attention}
-    over = tuple(CostCurve(kind, SIZES, tuple(float(cost(n)) for n in SIZES)) for kind, cost in curves.items())
+    over = tuple(CostCurve(kind, PORTS, tuple(float(cost(n)) for n in PORTS)) for kind, cost in curves.items())
     return Costs(6, 8, over, ())
 
 

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from regard.core.config import parse
 from regard.core.errors import OptionError
-from regard.core.symbols import Sizes
+from regard.core.ports import text_ports
 from regard.core.taps import replace
 from regard.inspection.gradient_flow import (
     Norms,
@@ -28,7 +28,7 @@ from regard.inspection.gradient_flow import (
 from regard.layers.cells import Cell, GruConfig, LstmConfig, RnnConfig
 from regard.runs.recipe import Recipe
 
-SIZES = Sizes(inputs=13, outputs=17)
+PORTS = text_ports(13, 17)
 EMBEDDING = {"kind": "learned", "width": 7}
 FAMILIES: dict[str, dict[str, Any]] = {
     "fixed-context": {"embedding": EMBEDDING, "width": 5, "cell": {"kind": "lstm"}, "decoder_layers": 2},
@@ -44,7 +44,7 @@ FAMILIES: dict[str, dict[str, Any]] = {
 def model_of(kind: str, **changes: Any) -> Any:
     torch.manual_seed(1)
     config: Any = parse(Recipe, {"model": {"kind": kind, **FAMILIES[kind], **changes}}).model
-    return config.build(SIZES).double()
+    return config.build(PORTS).double()
 
 
 def last_loss(model: Any, source: tuple[Tensor, Tensor], target_BT: Tensor) -> Tensor:
@@ -64,7 +64,7 @@ def test_a_linear_recurrence_multiplies_the_gradient_by_its_factor_at_every_step
     with_recurrence(model.decoder.cells[0], factor)
     for weight in (model.decoder.cells[0].input.weight, model.bridge.linear.weight):
         nn.init.normal_(weight, std=1e-12)  # states so small that tanh' is 1
-    flow = gradient_flow(model, *random_batch(SIZES, 7, rows=3, seed=1))
+    flow = gradient_flow(model, *random_batch(PORTS, 7, rows=3, seed=1))
     assert flow.norms == pytest.approx([flow.own * factor**k for k in range(1, 7)], rel=1e-6)
 
 
@@ -73,7 +73,7 @@ def test_every_family_has_a_path_and_is_left_as_it_was(kind: str) -> None:
     model = model_of(kind)
     model.target_embedding.eval()
     modes = [module.training for module in model.modules()]
-    flow = gradient_flow(model, *random_batch(SIZES, 6, rows=3, seed=1))
+    flow = gradient_flow(model, *random_batch(PORTS, 6, rows=3, seed=1))
     assert len(flow.norms) == 5
     assert flow.own > 0
     assert flow.norms[0] > 0
@@ -86,7 +86,7 @@ def test_every_family_has_a_path_and_is_left_as_it_was(kind: str) -> None:
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_rows_do_not_mix_and_frozen_weights_do_not_matter(kind: str) -> None:
     model = model_of(kind)
-    (source_BS, lengths_B), target_BT = random_batch(SIZES, 5, rows=3, seed=1)
+    (source_BS, lengths_B), target_BT = random_batch(PORTS, 5, rows=3, seed=1)
     together = gradient_flow(model, (source_BS, lengths_B), target_BT)
     model.requires_grad_(False)
     alone = [
@@ -99,7 +99,7 @@ def test_rows_do_not_mix_and_frozen_weights_do_not_matter(kind: str) -> None:
 def test_the_gradient_of_a_state_is_what_a_small_change_of_it_does(kind: str) -> None:
     """Every part of the state after one step is moved a little, from outside, and the loss is looked at."""
     model, tiny, step = model_of(kind).eval(), 1e-6, 2
-    source, target_BT = random_batch(SIZES, 5, rows=1, seed=1)
+    source, target_BT = random_batch(PORTS, 5, rows=1, seed=1)
 
     def moved(part: int, place: int, by: float) -> float:
         calls = 0
@@ -127,7 +127,7 @@ def test_the_gradient_of_a_state_is_what_a_small_change_of_it_does(kind: str) ->
 
 
 def test_convolutions_reach_as_far_as_their_windows_and_no_further() -> None:
-    flow = gradient_flow(model_of("convolution"), *random_batch(SIZES, 9, rows=2, seed=1))
+    flow = gradient_flow(model_of("convolution"), *random_batch(PORTS, 9, rows=2, seed=1))
     assert [norm > 0 for norm in flow.norms] == [True] * 4 + [False] * 4  # two layers above, two neighbours each
     assert flow.sentence.endswith("; beyond it is 0.")
     figure = ElementTree.fromstring(norms_figure({"convolution": flow}, "norm"))
@@ -137,20 +137,20 @@ def test_convolutions_reach_as_far_as_their_windows_and_no_further() -> None:
 
 def test_a_pattern_means_the_first_module_that_it_names() -> None:
     model = model_of("fixed-context")
-    batch = random_batch(SIZES, 5, rows=2, seed=1)
+    batch = random_batch(PORTS, 5, rows=2, seed=1)
     assert gradient_flow(model, *batch, "decoder.cells.*").point == "decoder.cells.0"
     assert gradient_flow(model, *batch, "*.cells.1").point == "decoder.cells.1"
     with pytest.raises(OptionError, match=r"no module .* is called 'nothing'; there is: .*decoder\.cells\.0"):
         gradient_flow(model, *batch, "nothing")
-    with pytest.raises(OptionError, match="Linear does not say where its past travels; give it a state_path"):
+    with pytest.raises(OptionError, match="Linear does not say where its past travels; give its anatomy a state_path"):
         path_of(nn.Linear(1, 1))
 
 
 def test_random_batches_are_the_same_for_the_same_seed_and_hold_words_only() -> None:
-    (source_BS, lengths_B), target_BT = random_batch(SIZES, 7, rows=2, seed=3)
+    (source_BS, lengths_B), target_BT = random_batch(PORTS, 7, rows=2, seed=3)
     assert (source_BS.shape, lengths_B.tolist(), target_BT.shape) == ((2, 7), [7, 7], (2, 8))
     assert int(target_BT.min()) >= 4
-    assert torch.equal(target_BT, random_batch(SIZES, 7, rows=2, seed=3)[1])
+    assert torch.equal(target_BT, random_batch(PORTS, 7, rows=2, seed=3)[1])
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -154,7 +154,7 @@ def test_a_tagger_tells_the_tag_of_every_word(browser: Any, tmp_path: Path) -> N
     write_text(tmp_path / "tagger.html", look_page(look(run, ["ein Vogel singt"])))
     seen = opened(browser, tmp_path / "tagger.html")
     seen.tab("Answer")
-    word = run.task.tag(run.model, ["ein Vogel singt"], run.device)[0][1]
+    word = run.task.tag(run.session(), ["ein Vogel singt"])[0].words[1]
     seen.page.get_by_role("button", name="Vogel").click()
     assert seen.text(".candidates h3") == "What “Vogel” is"
     assert seen.text(".candidates .word") == word.tag

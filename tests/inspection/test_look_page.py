@@ -112,7 +112,7 @@ def test_a_classifier_shows_its_heads_and_its_classes(tmp_path: Path) -> None:
 def test_a_tagger_shows_the_tags_of_every_word(tmp_path: Path) -> None:
     run = headed_run(tmp_path, TAGGER)
     text = look(run, ["ein Vogel singt"]).data["texts"][0]
-    words = run.task.tag(run.model, ["ein Vogel singt"], run.device)[0]
+    words = run.task.tag(run.session(), ["ein Vogel singt"])[0].words
     assert [one["name"] for one in text["steps"]] == ["ein", "Vogel", "singt"]
     for step, word in zip(text["steps"], words, strict=True):
         assert step["candidates"][0] == pytest.approx([word.tag, word.probability], abs=1e-3)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import regard
+from regard.attention.mechanism import MatrixMechanism
 from regard.inspection.pixels import picture, png
 from regard.inspection.writing import analyse, head_facts, position_losses, write_analysis
 from regard.inspection.writing_page import writing_page
@@ -31,7 +32,7 @@ TREE: dict[str, Any] = {
 def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("writing")
     (folder / "text.txt").write_text("a <b> & the cat sat on the mat\n" * 40, encoding="utf-8")
-    regard.train({**TREE, "data": {"kind": "text", "file": str(folder / "text.txt")}}, folder / "run")
+    regard.train({**TREE, "data": {"kind": "text", "train": str(folder / "text.txt")}}, folder / "run")
     return regard.load(folder / "run")
 
 
@@ -46,10 +47,10 @@ def test_losses_by_position(run: Any) -> None:
     assert len(found) == 8
 
 
-class Fixed(nn.Module):
+class Fixed(MatrixMechanism):
     """A mechanism whose weights are known."""
 
-    has_matrix = True
+    cacheable = False
 
     def __init__(self, weights_TS: Tensor) -> None:
         super().__init__()

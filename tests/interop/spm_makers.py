@@ -8,9 +8,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-spm = pytest.importorskip("sentencepiece", reason="sentencepiece is not installed: pip install sentencepiece")
+import sentencepiece as spm
 
 THEIRS = "the small green house on a hill sees two old trees and one quiet river today naïve café don't"
 WORLD = "Ελλάδα μικρό σπίτι дом река большой 山 川 日本 語 مرحبا 2026 3.14 12,000 Straße l'eau 🙂 🎉 (a) \"b\" !"

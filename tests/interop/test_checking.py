@@ -14,13 +14,13 @@ import regard
 from regard.attention.masks import EVERYTHING
 from regard.attention.softmax import ScaledDot
 from regard.cli.main import main
-from regard.interop import onnx_export
 from regard.interop.checking import Check, check
+from regard.interop.onnx import export as onnx_export
 from regard.models import bert
-from regard.runs.load import load_as_it_stands
+from regard.runs.load import load
 
 TRAINING = {"steps": 3, "batch_tokens": 256, "learning_rate": 1e-3, "validate_every": 3}
-TOY = {"kind": "toy", "train": 60, "validation": 10, "test": 5}
+TOY = {"kind": "toy", "train_size": 60, "validation_size": 10, "test_size": 5}
 WRITER = {"kind": "language-model", "context": 32, "sample": 0}
 ENCODER = {"kind": "bert", "layers": 2, "width": 20, "heads": 2, "position": {"longest": 40}}
 READING = {
@@ -47,7 +47,7 @@ TREES: dict[str, dict[str, Any]] = {
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("checked")
     (folder / "text.txt").write_text("the cat sat on the mat and looked at the dog. " * 30, encoding="utf-8")
-    text = {"data": {"kind": "text", "file": str(folder / "text.txt")}, "tokenizer": {"kind": "character"}}
+    text = {"data": {"kind": "text", "train": str(folder / "text.txt")}, "tokenizer": {"kind": "character"}}
     for name, tree in TREES.items():
         regard.train({**text, **tree, "training": TRAINING}, folder / name)
     return {name: folder / name for name in TREES}
@@ -60,7 +60,7 @@ def _no_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def found(run: Path) -> dict[str, Check]:
-    return {one.name: one for one in check(load_as_it_stands(run))}
+    return {one.name: one for one in check(load(run, check=False))}
 
 
 @pytest.mark.parametrize("name", TREES)

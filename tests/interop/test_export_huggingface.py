@@ -19,7 +19,7 @@ from regard.core.errors import OptionError, RunError
 from regard.data import TOKENIZERS
 from regard.data.vocabularies import Vocabularies
 from regard.interop.exporting import export
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.training.checkpoints import weights_hash, weights_of
@@ -102,7 +102,7 @@ def test_the_special_symbols_are_known_there(pair: Pair) -> None:
     tokenizer = AutoTokenizer.from_pretrained(pair[1])
     assert (tokenizer.pad_token, tokenizer.bos_token, tokenizer.eos_token) == ("<pad>", "<sos>", "<eos>")
     assert (tokenizer.unk_token, tokenizer.unk_token_id) == ("<unk>", 3)
-    assert tokenizer.model_max_length == (pair[0].model.context or 48)
+    assert tokenizer.model_max_length == (pair[0].model.max_length or 48)
 
 
 @pytest.mark.parametrize(

@@ -21,16 +21,17 @@ import regard
 from regard.cli.main import main
 from regard.core.config import parse
 from regard.core.errors import OptionError, RunError
-from regard.core.symbols import Sizes
+from regard.core.ports import text_ports
 from regard.decoding.options import Greedy
-from regard.interop import onnx_export, onnx_running
 from regard.interop.checking import check
 from regard.interop.exporting import export
-from regard.interop.onnx_graphs import Graph, Values
+from regard.interop.onnx import export as onnx_export
+from regard.interop.onnx import running as onnx_running
+from regard.interop.onnx.graphs import Graph, Values
 from regard.runs.recipe import Recipe
 
 TRAINING = {"steps": 1, "batch_tokens": 64, "validate_every": 1}
-TOY = {"kind": "toy", "train": 30, "validation": 5, "test": 5}
+TOY = {"kind": "toy", "train_size": 30, "validation_size": 5, "test_size": 5}
 WORDS = {"kind": "word", "minimum_frequency": 1}
 WRITER = {"kind": "language-model", "context": 32, "sample": 0}
 TREES: dict[str, dict[str, Any]] = {
@@ -58,7 +59,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> New:
     """A run of the given kind, with weights so large that its answers are lively."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "text.txt").write_text("the cat sat on the mat and looked at the dog. " * 30, encoding="utf-8")
-    text = {"data": {"kind": "text", "file": str(folder / "text.txt")}, "tokenizer": {"kind": "character"}}
+    text = {"data": {"kind": "text", "train": str(folder / "text.txt")}, "tokenizer": {"kind": "character"}}
 
     def make(name: str) -> Path:
         if not (folder / name).exists():
@@ -93,13 +94,13 @@ def test_any_shape_gives_our_logits(
 ) -> None:
     """Also where ours takes the fused kernel, with one position only, and with padding."""
     run = regard.load(made(name))
-    sizes, generator = run.vocabularies.sizes(), torch.Generator().manual_seed(rows)
+    vocabularies, generator = run.vocabularies, torch.Generator().manual_seed(rows)
     model: Any = run.model
-    tokens_BT = torch.randint(0, sizes.outputs, (rows, length), generator=generator)
+    tokens_BT = torch.randint(0, vocabularies.target.size, (rows, length), generator=generator)
     source = None
     if name in TRANSLATORS:
         lengths_B = torch.tensor([max(sources - 2 * row, 1) for row in range(rows)])
-        source = torch.randint(0, sizes.inputs, (rows, sources), generator=generator), lengths_B
+        source = torch.randint(0, vocabularies.source.size, (rows, sources), generator=generator), lengths_B
     with torch.inference_mode():
         ours_BTW = model.head(model(tokens_BT) if source is None else model(*source, tokens_BT))
     theirs_BTW = onnx_running.logits(exported(name), tokens_BT, source)
@@ -129,7 +130,7 @@ def test_what_is_traced_gives_our_logits(name: str) -> None:
     """Every family, before the exporter has it: sources with padding, and stretches of tokens that know their past."""
     tree = {"embedding": {"width": 5}, **MODULES[name]} if MODULES[name]["kind"] in EMBEDDED else MODULES[name]
     torch.manual_seed(5)
-    model: Any = parse(Recipe, {"data": TOY, "model": tree}).model.build(Sizes(11, 13)).eval()  # type: ignore[attr-defined]
+    model: Any = parse(Recipe, {"data": TOY, "model": tree}).model.build(text_ports(11, 13)).eval()  # type: ignore[attr-defined]
     graphs = {graph.file: graph for graph in onnx_export.GRAPHS[tree["kind"]](model, 13)}
     *encoder, decoder = graphs.values()
     tokens_BT, source_BS = torch.randint(0, 13, (3, 4)), torch.randint(0, 11, (3, 7))

@@ -23,7 +23,7 @@ from regard.data import TOKENIZERS
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Greedy
 from regard.interop.exporting import export
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.training.checkpoints import weights_hash, weights_of
@@ -138,7 +138,7 @@ def test_every_tokenizer_gives_what_our_encoder_reads(tokenizer: dict[str, Any],
     run = made(tmp_path / "run", PRE if tokenizer["kind"] == "word" else MODEL, tokenizer)
     export(tmp_path / "run", "huggingface", tmp_path / "exported")
     theirs, source = AutoTokenizer.from_pretrained(tmp_path / "exported"), run.vocabularies.source
-    read_BS, lengths_B = run.task.source_batch(source.encode_batch(SPELLINGS), torch.device("cpu"))
+    read_BS, lengths_B = run.task.source_batch(source.encode_batch(SPELLINGS))
     fed = theirs(list(SPELLINGS), return_tensors="pt", padding=True)
     assert torch.equal(fed["input_ids"], read_BS)
     assert fed["attention_mask"].sum(1).tolist() == lengths_B.tolist()

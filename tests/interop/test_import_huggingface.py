@@ -33,7 +33,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenize
 import regard
 from regard.cli.main import main
 from regard.decoding.options import Greedy
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.training.checkpoints import weights_of
 
@@ -113,7 +113,7 @@ def test_the_recipe_is_complete(pair: Pair) -> None:
     ids = {"pad": -1, "sos": PIECES - 1, "eos": PIECES - 1, "unk": PIECES - 1, "opening": -1, "mask": -1}
     assert recipe["tokenizer"] == {"kind": "imported", "joint": True, **ids}
     assert recipe["task"]["kind"] == "language-model"
-    assert recipe["task"]["context"] == run.model.context == CONTEXT
+    assert recipe["task"]["context"] == run.model.max_length == CONTEXT
     assert recipe["decoding"]["kind"] == "greedy"
     names = {path.name for path in run.folder.path.iterdir()}
     assert names == {
@@ -246,7 +246,7 @@ def test_what_config_json_does_not_say_is_what_transformers_means(tmp_path: Path
 
 def test_a_setting_that_changes_nothing_may_be_ignored(tmp_path: Path) -> None:
     folder = with_config(save(gpt2(), tmp_path / "theirs"), {"fixed_by_somebody": True, "off": False})
-    assert imported(folder, ignored=["fixed_by_somebody"]).model.context == CONTEXT
+    assert imported(folder, ignored=["fixed_by_somebody"]).model.max_length == CONTEXT
 
 
 def test_sampling_settings_come_along(tmp_path: Path) -> None:

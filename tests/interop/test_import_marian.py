@@ -25,7 +25,7 @@ from regard.data.corpus import Pair as Sentences
 from regard.decoding.options import Greedy
 from regard.interop.checking import check
 from regard.interop.exporting import export
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.training.checkpoints import weights_of
 
@@ -102,7 +102,7 @@ def test_the_recipe_is_complete(pair: Pair) -> None:
     assert recipe["decoding"]["kind"] == "greedy"
     assert recipe["model"]["norm"] == ("pre" if theirs.config.model_type == "pegasus" else "post")
     assert recipe["model"]["output_bias"] == bool(theirs.final_logits_bias.any())
-    assert run.model.longest == (LONGEST, LONGEST)
+    assert run.model.max_lengths == (LONGEST, LONGEST)
     assert json.loads(run.folder.ledger.read_text(encoding="utf-8"))["notes"] == []
 
 
@@ -113,7 +113,7 @@ def test_batches_and_losses_use_the_symbols_of_the_folder(pair: Pair) -> None:
     tokenizer = AutoTokenizer.from_pretrained(folder)
     fed = tokenizer(texts, return_tensors="pt", padding=True)
     examples = run.task.encode_pairs([Sentences(text, text[::-1]) for text in texts])
-    batch = run.task.collate(examples, torch.device("cpu"))
+    batch = run.task.collate(examples)
     assert torch.equal(batch.source_BS, fed["input_ids"])
     assert batch.target_in_BT[:, 0].tolist() == [PAD, PAD]
     labels = tokenizer([text[::-1] for text in texts], return_tensors="pt", padding=True)["input_ids"]

@@ -17,7 +17,7 @@ from tokenizers import models
 
 from regard.cli.main import main
 from regard.core.errors import RecipeError, RegardError, RunError
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ import regard
 from regard.core.errors import RunError
 from regard.decoding.options import Greedy
 from regard.interop.exporting import export
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 
 SIGNS = "theaoilsn  éçßμд山字🙂1.,'-\t\u3000Ａﬁ漢☃"
@@ -30,7 +30,7 @@ STARTS = st.sampled_from(["", ">>fra<<", ">>deu<< "])
 
 def model_of(pieces: list[str]) -> Any:
     ends = {"decoder_start_token_id": len(pieces) - 1, "pad_token_id": len(pieces) - 1}
-    config = MarianConfig(**{**translators.SIZES, "vocab_size": len(pieces), **ends, "activation_function": "swish"})
+    config = MarianConfig(**{**translators.PORTS, "vocab_size": len(pieces), **ends, "activation_function": "swish"})
     return translators.shaken(MarianMTModel, config)
 
 

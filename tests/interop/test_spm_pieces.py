@@ -15,8 +15,8 @@ from spm_makers import ENGLISH, KINDS, LLAMA_LIKE, OTHERS, spm, trained
 from regard.core.errors import RunError
 from regard.core.symbols import Specials
 from regard.data.tokenizers import Tokenizer
-from regard.interop.spm_files import Kind, read_pieces
-from regard.interop.spm_tokenizers import sentence_pieces
+from regard.interop.huggingface.spm_files import Kind, read_pieces
+from regard.interop.huggingface.spm_tokenizers import sentence_pieces
 
 SIGNS = "theaoilsn  né ßμдом山日🙂1２.,'-\t\n\u3000Ａﬁé▁ſ<>/\u00adكхz☃"
 NAMES = ["<s>", "</s>", "<unk>", "<sep>", "ABAB", "<0x0A>", "<0xE2>"]
@@ -106,7 +106,9 @@ def test_a_file_that_was_cut_off(tmp_path: Path, kept: float) -> None:
         read_pieces(path)
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"IQ== 0\nIg== 1\n", b"\x0a\x03\x0a\x01\xff", bytes(99)], ids=repr)
+@pytest.mark.parametrize(
+    "content", [b"", b"{}", b"IQ== 0\nIg== 1\n", b"\x0a\x03\x0a\x01\xff", b"\x0a\x02\x18\x01", bytes(99)], ids=repr
+)
 def test_a_file_of_something_else(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "tokenizer.model").write_bytes(content)
     with pytest.raises(RunError, match=r"tokenizer\.model is not a whole SentencePiece model \(.+\); fetch it again"):

@@ -25,7 +25,7 @@ from regard.runs.load import Run
 PIECES, LONGEST = 277, 256
 END, UNKNOWN, PAD = 0, 1, PIECES - 1  # as Marian has them; what pads also opens an answer
 NAMES = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
-SIZES = {
+PORTS = {
     "d_model": 24, "encoder_layers": 1, "decoder_layers": 2, "encoder_attention_heads": 3,
     "decoder_attention_heads": 3, "encoder_ffn_dim": 52, "decoder_ffn_dim": 52, "vocab_size": PIECES,
     "max_position_embeddings": LONGEST, "scale_embedding": True, "decoder_start_token_id": PAD,
@@ -34,11 +34,11 @@ SIZES = {
 
 
 def marian(**settings: Any) -> MarianMTModel:
-    return biased(shaken(MarianMTModel, MarianConfig(**{**SIZES, "activation_function": "swish", **settings})))
+    return biased(shaken(MarianMTModel, MarianConfig(**{**PORTS, "activation_function": "swish", **settings})))
 
 
 def pegasus(**settings: Any) -> PegasusForConditionalGeneration:
-    return biased(shaken(PegasusForConditionalGeneration, PegasusConfig(**{**SIZES, **settings})))
+    return biased(shaken(PegasusForConditionalGeneration, PegasusConfig(**{**PORTS, **settings})))
 
 
 @torch.no_grad()

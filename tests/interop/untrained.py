@@ -25,7 +25,7 @@ TRANSLATOR = {
     "model": {"width": 24, "heads": 2, "encoder_layers": 2, "decoder_layers": 3, "feed_forward": {"width": 40}},
 }  # fmt: skip
 WRITER = {
-    "data": {"kind": "text", "file": "none.txt"}, "tokenizer": {"kind": "character"},
+    "data": {"kind": "text", "train": "none.txt"}, "tokenizer": {"kind": "character"},
     "task": {"kind": "language-model", "context": 48, "sample": 0},
 }  # fmt: skip
 
@@ -58,7 +58,7 @@ def kept(folder: Path, recipe: Recipe, vocabularies: Vocabularies, change: Calla
     folder.mkdir(parents=True, exist_ok=True)
     vocabularies.save(folder)
     write_text(folder / "recipe.toml", recipe.to_toml())
-    model = build_model(recipe, vocabularies.sizes())
+    model = build_model(recipe, vocabularies.ports())
     change(model)
     checkpoints.save_tensors(RunFolder(folder).weights, checkpoints.weights_of(model))
     return load(folder, device="cpu")

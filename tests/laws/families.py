@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -20,13 +20,16 @@ from regard.attention.memory import Memory, join_memories
 from regard.attention.places import places_after
 from regard.attention.softmax import AdditiveScore, ScaledDot, Softmax
 from regard.core.anatomy import Anatomy
-from regard.core.config import Part
-from regard.core.seams import Answer, Hypothesis, Progress, Sums
-from regard.core.symbols import EOS, SOS, Sizes
+from regard.core.answers import Answer
+from regard.core.batch import Batch, Examples
+from regard.core.ports import INPUT, OUTPUT, Ports, tokens_at
+from regard.core.seams import Decodable, Hypothesis
+from regard.core.symbols import EOS, SOS
+from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus
-from regard.data.vocabularies import Vocabularies
+from regard.data.modalities.both import Modalities
+from regard.data.padding import pad
 from regard.decoding.engine import TorchEngine
-from regard.decoding.options import Strategy
 from regard.layers.blocks import EncoderLayer, PreNorm
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import TokenEmbedding, VocabularyHead
@@ -34,7 +37,7 @@ from regard.layers.feed_forward import FeedForward
 from regard.layers.positions import Rotary
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.models import ModelPart
-from regard.tasks.padding import pad
+from regard.tasks import TaskPart
 
 
 class GruConfig(ModelPart):
@@ -44,28 +47,28 @@ class GruConfig(ModelPart):
     width: int = 16
     dropout: float = 0.0
 
-    def build(self, sizes: Sizes) -> Gru:
-        return Gru(self, sizes)
+    def build(self, ports: Ports) -> Gru:
+        return Gru(self, ports)
 
 
 class Gru(nn.Module):
     """Its decoder asks the mechanism once a step; the tap then holds the steps along T."""
 
     anatomy = Anatomy(source_attention="attention")
-    source_attention = anatomy.source_attention
 
-    def __init__(self, config: GruConfig, sizes: Sizes) -> None:
+    def __init__(self, config: GruConfig, ports: Ports) -> None:
         super().__init__()
         width = config.width
-        self.source_embedding = TokenEmbedding(sizes.inputs, width)
-        self.target_embedding = TokenEmbedding(sizes.outputs, width)
+        inputs, outputs = (tokens_at(ports, side, config.kind).size for side in (INPUT, OUTPUT))
+        self.source_embedding = TokenEmbedding(inputs, width)
+        self.target_embedding = TokenEmbedding(outputs, width)
         self.encoder = nn.GRU(width, width, batch_first=True, bidirectional=True)
         self.first = nn.Linear(width, width)
         self.attention = Softmax(AdditiveScore(width, 2 * width, width))
         self.cell = nn.GRUCell(3 * width, width)
         self.combine = nn.Linear(3 * width, width)
         self.dropout = Dropout(config.dropout)
-        self.head = VocabularyHead(sizes.outputs, width, self.target_embedding)
+        self.head = VocabularyHead(outputs, width, self.target_embedding)
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         return self.read(target_BT, self.start((source_BS, source_lengths_B)))
@@ -132,8 +135,8 @@ class DecoderOnlyConfig(ModelPart):
     heads: int = 2
     dropout: float = 0.0
 
-    def build(self, sizes: Sizes) -> DecoderOnly:
-        return DecoderOnly(self, sizes)
+    def build(self, ports: Ports) -> DecoderOnly:
+        return DecoderOnly(self, ports)
 
 
 class DecoderOnly(nn.Module):
@@ -141,10 +144,11 @@ class DecoderOnly(nn.Module):
 
     anatomy = Anatomy()
 
-    def __init__(self, config: DecoderOnlyConfig, sizes: Sizes) -> None:
+    def __init__(self, config: DecoderOnlyConfig, ports: Ports) -> None:
         super().__init__()
         width = config.width
-        self.embedding = TokenEmbedding(sizes.outputs, width)
+        symbols = tokens_at(ports, OUTPUT, config.kind).size
+        self.embedding = TokenEmbedding(symbols, width)
         self.position = Rotary()
         self.blocks = nn.ModuleList(
             EncoderLayer(
@@ -155,7 +159,7 @@ class DecoderOnly(nn.Module):
             for _ in range(config.layers)
         )
         self.norm = nn.LayerNorm(width)
-        self.head = VocabularyHead(sizes.outputs, width, self.embedding)
+        self.head = VocabularyHead(symbols, width, self.embedding)
 
     def forward(self, tokens_BT: Tensor) -> Tensor:
         return self.read(tokens_BT, None)
@@ -191,7 +195,7 @@ class DecoderOnlyState:
         return DecoderOnlyState([one.join(another) for one, another in zip(self.caches, other.caches)])
 
 
-class LanguageModelConfig(Part):
+class LanguageModelConfig(TaskPart):
     """What comes next in the texts of the target side; ``pause`` makes a step last, so that it can be interrupted."""
 
     kind: str = "tests.laws.families:LanguageModelConfig"
@@ -201,53 +205,54 @@ class LanguageModelConfig(Part):
     breaks_by: float = float("nan")
     additive: bool = True
 
-    def build(self, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> LanguageModel:
-        return LanguageModel(self, corpus, vocabularies)
+    def build(self, corpus: Corpus, modalities: Modalities, seed: int) -> LanguageModel:
+        return LanguageModel(self, corpus, modalities)
 
 
 @dataclass(frozen=True, slots=True)
-class TextBatch:
+class TextBatch(Batch):
     """Texts with their opening symbol; ``real_N`` are the flat indices of the positions that are not padding."""
 
     tokens_BT: Tensor
     real_N: Tensor
     targets_N: Tensor
 
+    @property
+    def loss_terms(self) -> int:
+        return len(self.targets_N)
+
 
 class LanguageModel:
     """The task seam in its smallest form."""
 
-    def __init__(self, config: LanguageModelConfig, corpus: Corpus, vocabularies: Vocabularies) -> None:
+    static_shapes = False
+
+    def __init__(self, config: LanguageModelConfig, corpus: Corpus, modalities: Modalities) -> None:
         self.config = config
         self.additive = config.additive
-        self.vocabularies = vocabularies
+        self.vocabularies = modalities.vocabularies
         self.trained = 0
         self._encoded = {
             split: [
                 np.asarray(ids[: config.longest], np.int64)
-                for ids in vocabularies.target.encode_batch([pair.target for pair in pairs])
+                for ids in self.vocabularies.target.encode_batch([pair.target for pair in pairs])
             ]
             for split, pairs in corpus.splits.items()
         }
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
-    def examples(self, split: str, epoch: int) -> Sequence[np.ndarray]:
-        return self._encoded.get(split, [])
+    def examples(self, split: str, epoch: int) -> Examples:
+        items = self._encoded.get(split, [])
+        return Examples(items, np.array([len(ids) + 1 for ids in items], np.int64).reshape(-1, 1))
 
-    def lengths(self, examples: Sequence[np.ndarray]) -> np.ndarray:
-        return np.array([len(ids) + 1 for ids in examples]).reshape(-1, 1)
-
-    def weight(self, lengths_NA: np.ndarray) -> int:
-        return int(lengths_NA.sum())
-
-    def collate(self, examples: Sequence[np.ndarray], device: torch.device) -> TextBatch:
-        tokens_BT, lengths_B = pad(examples, before=SOS)
-        targets_BT, _ = pad(examples, after=EOS)
+    def collate(self, items: Sequence[np.ndarray]) -> TextBatch:
+        tokens_BT, lengths_B = pad(items, before=SOS)
+        targets_BT, _ = pad(items, after=EOS)
         real_N = np.flatnonzero(np.arange(tokens_BT.shape[1]) < lengths_B[:, None])
         arrays = (tokens_BT, real_N, targets_BT.ravel()[real_N])
-        return TextBatch(*(torch.from_numpy(array).to(device) for array in arrays))
+        return TextBatch(*(torch.from_numpy(array) for array in arrays))
 
     def sums(self, model: nn.Module, batch: TextBatch) -> Sums:
         states_ND = model(batch.tokens_BT).flatten(0, 1).index_select(0, batch.real_N)
@@ -261,18 +266,11 @@ class LanguageModel:
                 total = total * self.config.breaks_by
         return Sums({"loss": total}, {"loss": len(batch.targets_N)})
 
-    def predict(
-        self,
-        model: Any,
-        inputs: Sequence[str],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> list[list[Answer]]:
+    def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:
         """How each text goes on."""
         prompts = self.vocabularies.target.encode_batch(list(inputs))
-        engine = TorchEngine(model, len, device=device)
-        found = engine.predict(prompts, options, prompts=prompts, progress=progress)
+        engine = TorchEngine(cast(Decodable, session.model), len, device=session.device)
+        found = engine.predict(prompts, session.options, prompts=prompts, progress=session.progress)
         return [[self._answer(hypothesis) for hypothesis in own] for own in found]
 
     def _answer(self, hypothesis: Hypothesis) -> Answer:
@@ -280,8 +278,7 @@ class LanguageModel:
         return Answer(text, hypothesis.log_probability, hypothesis.score)
 
     @torch.inference_mode()
-    def score(
-        self, model: nn.Module, split: str, options: Strategy, device: torch.device, progress: Progress | None = None
-    ) -> dict[str, Any]:
-        loss = self.sums(model.eval(), self.collate(self.examples(split, 0), device)).mean("loss")
+    def score(self, session: Session, split: str) -> dict[str, Any]:
+        batch = session.move(self.collate(self.examples(split, 0)))
+        loss = self.sums(session.model.eval(), batch).mean("loss")
         return {"loss": loss, "perplexity": math.exp(loss)}

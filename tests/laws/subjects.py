@@ -11,20 +11,22 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.config import Config, parse
-from regard.core.symbols import EOS, Sizes
+from regard.core.ports import INPUT, Arrays, Ports, text_ports
+from regard.core.symbols import EOS
+from regard.data.padding import pad
 from regard.decoding.engine import TorchEngine
 from regard.models import ModelPart
 from regard.models.gpt import Gpt
 from regard.models.llama import Llama
 from regard.models.recurrent import Recurrent
 from regard.runs.recipe import Recipe
-from regard.tasks.padding import pad
 from tests.laws.families import DecoderOnly
 
 WRITERS = ("gpt", "llama", "recurrent")
 """Families that read nothing but their own words."""
 
-SIZES = Sizes(inputs=13, outputs=13, shared=True)
+SYMBOLS = 13
+PORTS = text_ports(13, 13, shared=True)
 Sources = Sequence[Sequence[int]]
 
 
@@ -34,6 +36,7 @@ class Subject:
 
     name: str
     table: dict[str, Any] = field(hash=False)
+    ports: Ports = field(default_factory=lambda: PORTS, hash=False)
 
     @property
     def config(self) -> ModelPart:
@@ -46,7 +49,7 @@ class Subject:
     def build(self, seed: int = 1, noise: float = 0.3) -> nn.Module:
         """With noise on every weight: what starts at zero (biases) would hide a mistake."""
         torch.manual_seed(seed)
-        model = self.config.build(SIZES)
+        model = self.config.build(self.ports)
         with torch.no_grad():
             for weight in model.parameters():
                 weight.add_(torch.randn_like(weight) * noise * max(float(weight.std(correction=0)), 0.1))
@@ -162,14 +165,32 @@ ENCODERS = [
     Subject("bert-biased", _encoder(position={"kind": "relative-bias"}, feed_forward={"kind": "gated", "width": 11})),
 ]
 """Models that read a text from both sides and never step."""
+
+
+def _arrays(shape: tuple[int, ...], **changes: Any) -> tuple[dict[str, Any], Ports]:
+    tiny = {"layers": 2, "width": 12, "heads": 3, "dropout": 0.1, "front": {"kind": "patches", "size": 2}}
+    return {"kind": "vit", **tiny, **changes}, {INPUT: Arrays(2, shape)}
+
+
+_STEM = {"kind": "convolution", "channels": (5,), "strides": (2,)}
+
+ARRAY_READERS = [
+    Subject("vit", *_arrays((6, 4))),
+    Subject("vit-series", *_arrays((8,))),
+    Subject("vit-sinusoidal", *_arrays((8,), position={"kind": "sinusoidal"}, norm={"kind": "rms"})),
+    Subject("vit-stem", *_arrays((8,), front=_STEM, feed_forward={"kind": "gated", "width": 11})),
+    Subject("vit-bare", *_arrays((8,), front={"kind": "patches", "size": 1, "class_token": False},
+                                 position={"kind": "none"}, head_norm={"kind": "rms"})),
+]  # fmt: skip
+"""Models that read arrays: pictures of 6 × 4, and series of at most 8 steps."""
 ATTENTIVE = [subject for subject in SUBJECTS if subject.table["kind"] not in ("fixed-context", "recurrent")]
 SOURCE_READERS = [subject for subject in SUBJECTS if subject.reads_a_source]
 
 
-def kinds_covered(path: str) -> set[str]:
+def kinds_covered(path: str, subjects: Sequence[Subject] = (*SUBJECTS, *ENCODERS)) -> set[str]:
     """The kinds that stand at one place of the subjects' configurations, as in ``position.kind``."""
     found = set()
-    for subject in (*SUBJECTS, *ENCODERS):
+    for subject in subjects:
         value: Any = subject.config
         for name in path.split("."):
             value = getattr(value, name, None) if isinstance(value, Config) else None

@@ -3,80 +3,140 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from regard.core.inputs import Inputs, States
+from regard.core.ports import INPUT, Arrays
+from regard.core.seams import Body
 from regard.layers.headed import Headed, TokenHead, without_writing
 from tests.laws.families import DecoderOnly
-from tests.laws.subjects import ENCODERS, SIZES, SUBJECTS, Subject
+from tests.laws.subjects import ARRAY_READERS, ENCODERS, SUBJECTS, SYMBOLS, Subject
 
-TOKENS_BS = torch.tensor([[5, 9, 4, 8, 2, 0, 0], [7, 12, 8, 10, 6, 11, 2], [11, 3, 2, 0, 0, 0, 0]])
-LENGTHS_B = torch.tensor([5, 7, 3])
-BEYOND_BS = torch.arange(7) >= LENGTHS_B[:, None]
-BODIES = [subject for subject in (*SUBJECTS, *ENCODERS) if hasattr(subject.build(), "represent")]
+TEXTS = Inputs(
+    torch.tensor([[5, 9, 4, 8, 2, 0, 0], [7, 12, 8, 10, 6, 11, 2], [11, 3, 2, 0, 0, 0, 0]]), torch.tensor([5, 7, 3])
+)
+SERIES = Inputs(torch.randn(3, 2, 8, generator=torch.Generator().manual_seed(7)), torch.tensor([5, 8, 3]))
+PICTURES = Inputs(torch.randn(3, 2, 6, 4, generator=torch.Generator().manual_seed(8)))
+EVERY = (*SUBJECTS, *ENCODERS, *ARRAY_READERS)
+BODIES = [subject for subject in EVERY if isinstance(subject.build(), Body)]
 
 every_body = pytest.mark.parametrize("subject", BODIES, ids=lambda subject: subject.name)
 
 
-def states(model: Any, tokens_BS: Tensor = TOKENS_BS, lengths_B: Tensor = LENGTHS_B) -> Tensor:
+def inputs_of(subject: Subject) -> Inputs:
+    """Three of what it reads; the last axis of their values is that of tokens, steps or columns."""
+    port = subject.ports[INPUT]
+    if isinstance(port, Arrays):
+        return SERIES if len(port.shape) == 1 else PICTURES
+    return TEXTS
+
+
+def states(model: Any, inputs: Inputs) -> States:
     with torch.no_grad():
-        return model.represent(tokens_BS, lengths_B)
+        return model.represent(inputs)
+
+
+def real(found: States) -> Tensor:
+    """real_BN: which positions are not padding."""
+    rows, positions, _ = found.x_BND.shape
+    if found.lengths_B is None:
+        return torch.ones(rows, positions, dtype=torch.bool)
+    return torch.arange(positions) < found.lengths_B[:, None]
+
+
+def padded_otherwise(inputs: Inputs) -> Inputs:
+    """Other values behind the end of each input."""
+    values = inputs.values
+    beyond_BN = torch.arange(values.shape[-1]) >= inputs.real_lengths_B[:, None]
+    beyond = beyond_BN.view(len(values), *[1] * (values.dim() - 2), -1)
+    others = torch.randn_like(values) if values.is_floating_point() else torch.randint_like(values, 3, SYMBOLS)
+    return replace(inputs, values=torch.where(beyond, others, values))
+
+
+def alone(inputs: Inputs, row: int) -> Inputs:
+    """One of them, without padding."""
+    own = inputs.values[row : row + 1]
+    if inputs.lengths_B is None:
+        return Inputs(own)
+    return Inputs(own[..., : inputs.lengths_B[row]], inputs.lengths_B[row : row + 1])
 
 
 def test_every_shipped_family_is_a_body() -> None:
-    others = [subject.name for subject in (*SUBJECTS, *ENCODERS) if subject not in BODIES]
-    built = [subject.build() for subject in (*SUBJECTS, *ENCODERS) if subject.name in others]
+    others = [subject.name for subject in EVERY if subject not in BODIES]
+    built = [subject.build() for subject in EVERY if subject.name in others]
     assert all(isinstance(model, DecoderOnly) or type(model).__module__.startswith("tests") for model in built), others
 
 
 @every_body
 def test_it_says_how_wide_its_states_are(subject: Subject) -> None:
     model: Any = subject.build()
-    assert states(model).shape == (3, 7, model.state_width)
+    inputs = inputs_of(subject)
+    found = states(model, inputs)
+    assert found.x_BND.shape[::2] == (3, model.width)
+    if inputs is TEXTS:
+        assert found.x_BND.shape[1] == 7
+        assert found.lengths_B is TEXTS.lengths_B
+    assert not model.max_length or found.x_BND.shape[1] <= model.max_length
 
 
 @every_body
 def test_padding_has_no_influence(subject: Subject) -> None:
-    model = subject.build()
-    other_BS = torch.where(BEYOND_BS, torch.randint_like(TOKENS_BS, 3, SIZES.inputs), TOKENS_BS)
-    torch.testing.assert_close(states(model, other_BS)[~BEYOND_BS], states(model)[~BEYOND_BS])
+    model, inputs = subject.build(), inputs_of(subject)
+    found = states(model, inputs)
+    other = states(model, inputs if inputs.lengths_B is None else padded_otherwise(inputs))
+    torch.testing.assert_close(other.x_BND[real(other)], found.x_BND[real(found)])
 
 
 @every_body
 def test_batched_equals_alone(subject: Subject) -> None:
-    model = subject.build()
-    together = states(model)
-    for row, length in enumerate(LENGTHS_B.tolist()):
-        alone = states(model, TOKENS_BS[row : row + 1, :length], LENGTHS_B[row : row + 1])
-        torch.testing.assert_close(together[row : row + 1, :length], alone, atol=1e-5, rtol=1e-5)
+    model, inputs = subject.build(), inputs_of(subject)
+    together = states(model, inputs)
+    for row in range(3):
+        single = states(model, alone(inputs, row))
+        own = together.x_BND[row][real(together)[row]]
+        torch.testing.assert_close(own, single.x_BND[0], atol=1e-5, rtol=1e-5)
 
 
 @every_body
-def test_its_sight_is_what_it_declares(subject: Subject) -> None:
-    """Another last token: with sight on both sides the first state may change, else it must not."""
+def test_rows_without_padding_need_no_lengths(subject: Subject) -> None:
+    model, inputs = subject.build(), alone(inputs_of(subject), 1)
+    found = states(model, replace(inputs, lengths_B=None))
+    assert found.lengths_B is None
+    torch.testing.assert_close(found.x_BND, states(model, inputs).x_BND, atol=1e-5, rtol=1e-5)
+
+
+@every_body
+def test_it_sees_what_it_declares(subject: Subject) -> None:
+    """Another token in the middle, or another end of an array: a causal body changes no earlier state, any other its
+    left neighbour's."""
     model: Any = subject.build()
-    other_BS = TOKENS_BS.clone()
-    other_BS[1, 3] = 4
-    before, after = states(model)[1], states(model, other_BS)[1]
+    inputs = alone(inputs_of(subject), 1)
+    values = inputs.values.clone()
+    place = -1 if values.is_floating_point() else 3
+    values[..., place] -= 2
+    before, after = states(model, inputs).x_BND[0], states(model, replace(inputs, values=values)).x_BND[0]
     changed = (before - after).abs().amax(dim=-1) > 1e-7
-    assert changed[3]
-    if model.sight == "before":
-        assert not changed[:3].any()
+    assert changed[place]
+    if model.causal:
+        assert not changed[:place].any()
     else:
-        assert changed[2], "a neighbour on its left does not see it"
+        assert changed[place - 1], "a neighbour on its left does not see it"
 
 
 @every_body
 def test_what_it_reads_with_is_all_that_reading_needs(subject: Subject) -> None:
     """Without the rest the states are the same, every weight that is left is used, and none of the rest is kept."""
     whole: Any = subject.build()
+    inputs = inputs_of(subject)
     body = without_writing(copy.deepcopy(whole))
-    assert torch.equal(states(body), states(whole))
-    model = Headed(body, TokenHead(whole.state_width, 3, 0.0)).train()
-    model(TOKENS_BS, LENGTHS_B, None).square().sum().backward()
+    assert torch.equal(states(body, inputs).x_BND, states(whole, inputs).x_BND)
+    model = Headed(body, TokenHead(whole.width, 3, 0.0)).train()
+    model(inputs).square().sum().backward()
     idle = [name for name, weight in model.named_parameters() if weight.grad is None]
     assert [name for name in idle if "pooler" not in name and "recompute" not in name] == []
     assert not hasattr(body, "head")

@@ -15,7 +15,7 @@ from regard.core.taps import attention_points, record
 from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.training import checkpoints
-from tests.laws.subjects import ENCODERS, SIZES, Subject
+from tests.laws.subjects import ENCODERS, SYMBOLS, Subject
 
 TOKENS_BS = torch.tensor([[1, 5, 9, 4, 2, 0, 0], [1, 7, 12, 8, 10, 6, 2], [1, 11, 2, 0, 0, 0, 0]])
 LENGTHS_B = torch.tensor([5, 7, 3])
@@ -42,7 +42,7 @@ def logits(model: Any, tokens_BS: Tensor = TOKENS_BS, lengths_B: Tensor = LENGTH
 def test_padding_is_invisible(subject: Subject) -> None:
     model = subject.build()
     before = logits(model)
-    other_BS = torch.where(BEYOND_BS, torch.randint_like(TOKENS_BS, 3, SIZES.inputs), TOKENS_BS)
+    other_BS = torch.where(BEYOND_BS, torch.randint_like(TOKENS_BS, 3, SYMBOLS), TOKENS_BS)
     assert torch.equal(logits(model, other_BS)[~BEYOND_BS], before[~BEYOND_BS])
 
 

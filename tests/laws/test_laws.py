@@ -17,14 +17,17 @@ from regard.core.symbols import EOS, SOS
 from regard.core.taps import attention_points, record
 from regard.decoding.options import Beam, Greedy, Strategy
 from regard.layers import CELLS, FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS
+from regard.layers.fronts import ARRAY_FRONTS
+from regard.layers.grid_positions import GRID_POSITIONS
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.models import MODELS
 from regard.training import checkpoints
 from tests.laws.subjects import (
+    ARRAY_READERS,
     ATTENTIVE,
-    SIZES,
     SOURCE_READERS,
     SUBJECTS,
+    SYMBOLS,
     Subject,
     collate,
     engine,
@@ -36,7 +39,7 @@ from tests.laws.subjects import (
 SHORT, LONG, OTHER = (5, 9, 4), (7, 4, 12, 8, 10, 6, 11), (6, 11)
 SOURCES = [SHORT, LONG, OTHER]
 TARGET_BT = torch.tensor([[SOS, 7, 8, 4, 10, 5], [SOS, 12, 6, 6, 9, 11], [SOS, 4, 4, 11, 8, 7]])
-WORDS = SIZES.outputs
+WORDS = SYMBOLS
 STRATEGIES = [Greedy(max_length=7), Beam(size=3, n_best=2, max_length=7)]
 
 every_subject = pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
@@ -55,7 +58,9 @@ def _without_gradients(request: pytest.FixtureRequest) -> Any:
 
 
 def test_no_family_position_or_mechanism_escapes_the_laws() -> None:
-    assert set(MODELS.kinds()) <= kinds_covered("kind")
+    assert set(MODELS.kinds()) <= kinds_covered("kind") | kinds_covered("kind", ARRAY_READERS)
+    assert set(ARRAY_FRONTS.kinds()) == kinds_covered("front.kind", ARRAY_READERS)
+    assert set(GRID_POSITIONS.kinds()) == kinds_covered("position.kind", ARRAY_READERS)
     assert set(POSITIONS.kinds()) == kinds_covered("position.kind")
     assert set(MECHANISMS.kinds()) | set(READERS.kinds()) == kinds_covered("attention.kind")
     assert set(REACHES.kinds()) == kinds_covered("attention.reach.kind")
@@ -72,7 +77,7 @@ def test_a_masked_position_has_no_influence(subject: Subject) -> None:
     before = parallel(model, (source_BS, lengths_B), TARGET_BT)
     beyond_BS = torch.arange(source_BS.shape[1]) >= lengths_B[:, None]
     assert beyond_BS.any()
-    other_BS = torch.where(beyond_BS, torch.randint_like(source_BS, 3, SIZES.inputs), source_BS)
+    other_BS = torch.where(beyond_BS, torch.randint_like(source_BS, 3, SYMBOLS), source_BS)
     assert torch.equal(parallel(model, (other_BS, lengths_B), TARGET_BT), before)
 
 
@@ -280,7 +285,7 @@ def _keeper(kept: list[tuple[Tensor, Tensor]]) -> Callable[..., None]:
 def test_taps_on_the_source_ignore_padding(subject: Subject) -> None:
     model: Any = subject.build()
     source_BS, lengths_B = collate(model, SOURCES)
-    with record(model, model.source_attention) as seen:
+    with record(model, model.anatomy.source_attention) as seen:
         parallel(model, (source_BS, lengths_B), TARGET_BT)
     beyond_BS = torch.arange(source_BS.shape[1]) >= lengths_B[:, None]
     for attention in seen.values():

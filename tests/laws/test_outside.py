@@ -17,7 +17,8 @@ from regard.runs.recipe import Recipe
 GRU, DECODER_ONLY = "tests.laws.families:GruConfig", "tests.laws.families:DecoderOnlyConfig"
 LANGUAGE_MODEL = "tests.laws.families:LanguageModelConfig"
 TREE: dict[str, Any] = {
-    "data": {"kind": "toy", "train": 300, "validation": 20, "test": 10, "symbols": 6, "maximum_length": 4},
+    "data": {"kind": "toy", "train_size": 300, "validation_size": 20, "test_size": 10, "symbols": 6,
+             "maximum_length": 4},
     "tokenizer": {"kind": "word", "minimum_frequency": 1},
     "training": {
         "steps": 40, "batch_tokens": 300, "learning_rate": 1e-2, "schedule": {"kind": "constant"},
@@ -72,7 +73,7 @@ def test_a_language_model_learns_and_is_scored(language_model: Path) -> None:
 
 
 def test_a_family_without_a_source_has_no_alignment(language_model: Path) -> None:
-    with pytest.raises(OptionError, match="this model has no attention over its source"):
+    with pytest.raises(OptionError, match=r"LanguageModelConfig\) reads no source, so it has no alignment; name a run"):
         regard.load(language_model).alignment(["a"], ["a"])
 
 

@@ -43,7 +43,8 @@ class Family:
             "validate_every": 8, "schedule": {"kind": "cosine", "warmup": 5},
         }  # fmt: skip
         tree = {
-            "data": {"kind": "toy", "train": 150, "validation": 20, "test": 5, "symbols": 9, "maximum_length": 7},
+            "data": {"kind": "toy", "train_size": 150, "validation_size": 20, "test_size": 5, "symbols": 9,
+                     "maximum_length": 7},
             "tokenizer": {"kind": "word", "minimum_frequency": 1},
             "model": self.model,
             "task": self.task,
@@ -80,7 +81,7 @@ DECODER_ONLY = Family(
 )
 STREAMS = Family(  # what the streams remember must come back too
     (
-        "data.kind=text", f"data.file={ROOT / 'LICENSE'}", "tokenizer.kind=character", "training.checkpoint_every=5",
+        "data.kind=text", f"data.train={ROOT / 'LICENSE'}", "tokenizer.kind=character", "training.checkpoint_every=5",
         "training.optimizer.kind=muon",
     ),
     {"kind": "recurrent", "cell": {"kind": "lstm"}, "width": 12, "embedding": {"width": 8}},

@@ -10,19 +10,19 @@ from torch.nn import functional
 
 from regard.core.config import parse
 from regard.core.errors import OptionError, RecipeError
-from regard.core.symbols import Sizes
+from regard.core.ports import Ports, text_ports
 from regard.core.taps import outputs
 from regard.models.bert import PRESETS
 from regard.runs.recipe import Recipe
 
-WORDS = Sizes(13, 13, shared=True)
+WORDS = text_ports(13, 13, shared=True)
 BERT: dict[str, Any] = {"kind": "bert", "layers": 2, "width": 12, "heads": 3, "dropout": 0.0}
 TOKENS_BS, LENGTHS_B = torch.tensor([[1, 5, 9, 2], [1, 7, 2, 0]]), torch.tensor([4, 3])
 
 
-def build(table: dict[str, Any], sizes: Sizes = WORDS) -> Any:
+def build(table: dict[str, Any], ports: Ports = WORDS) -> Any:
     torch.manual_seed(3)
-    return parse(Recipe, {"model": table}).model.build(sizes).eval()  # type: ignore[attr-defined]
+    return parse(Recipe, {"model": table}).model.build(ports).eval()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def build(table: dict[str, Any], sizes: Sizes = WORDS) -> Any:
 )
 def test_known_sizes_have_the_known_number_of_parameters(preset: str, symbols: int, parameters: int) -> None:
     with torch.device("meta"):  # counted, not made
-        model = build({"kind": "bert", **PRESETS[preset]}, Sizes(symbols, symbols, shared=True))
+        model = build({"kind": "bert", **PRESETS[preset]}, text_ports(symbols, symbols, shared=True))
     assert sum(weight.numel() for weight in model.parameters()) == parameters
 
 
@@ -114,7 +114,7 @@ def test_states_of_every_layer_by_name() -> None:
 def test_positions_may_start_at_a_later_row() -> None:
     """The rows before are never read, and do not count."""
     model = build({**BERT, "position": {"kind": "learned", "longest": 6, "first": 2}})
-    assert model.context == 6
+    assert model.max_length == 6
     assert model.position.table_SD.shape == (8, 12)
     before = model(TOKENS_BS, LENGTHS_B)
     with torch.no_grad():

@@ -9,18 +9,18 @@ import torch
 
 from regard.core.config import parse
 from regard.core.errors import OptionError, RecipeError
-from regard.core.symbols import Sizes
+from regard.core.ports import Ports, text_ports
 from regard.models.gpt import PRESETS
 from regard.runs.recipe import Recipe
 
-WORDS = Sizes(13, 13, shared=True)
+WORDS = text_ports(13, 13, shared=True)
 GPT = {"kind": "gpt", "layers": 2, "width": 12, "heads": 3, "dropout": 0.0}
 LLAMA = {"kind": "llama", "layers": 2, "width": 12, "heads": 6, "groups": 2, "dropout": 0.0}
 
 
-def build(table: dict[str, Any], sizes: Sizes = WORDS) -> Any:
+def build(table: dict[str, Any], ports: Ports = WORDS) -> Any:
     torch.manual_seed(3)
-    return parse(Recipe, {"model": table}).model.build(sizes).eval()  # type: ignore[attr-defined]
+    return parse(Recipe, {"model": table}).model.build(ports).eval()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def build(table: dict[str, Any], sizes: Sizes = WORDS) -> Any:
 )
 def test_known_sizes_have_the_known_number_of_parameters(preset: str, parameters: int) -> None:
     with torch.device("meta"):  # counted, not made
-        model = build({"kind": "gpt", **PRESETS[preset]}, Sizes(50257, 50257, shared=True))
+        model = build({"kind": "gpt", **PRESETS[preset]}, text_ports(50257, 50257, shared=True))
     assert sum(weight.numel() for weight in model.parameters()) == parameters
 
 

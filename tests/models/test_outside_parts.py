@@ -14,13 +14,13 @@ from regard.attention.heads import CrossAttention, HeadShape, SelfAttention
 from regard.attention.softmax import ScaledDot
 from regard.core.config import parse
 from regard.core.errors import RecipeError
+from regard.core.ports import text_ports
 from regard.core.seams import Mechanism
-from regard.core.symbols import Sizes
 from regard.layers import FeedForwardPart
 from regard.runs.recipe import Recipe
 from regard.training.muon import stacked_in
 
-SIZES = Sizes(13, 13, shared=True)
+PORTS = text_ports(13, 13, shared=True)
 TINY: dict[str, dict[str, Any]] = {
     "gpt": {"kind": "gpt", "layers": 3, "width": 8, "heads": 2, "position": {"kind": "learned", "longest": 40}},
     "llama": {"kind": "llama", "layers": 3, "width": 8, "heads": 2, "groups": 1, "context": 30},
@@ -35,7 +35,7 @@ TINY: dict[str, dict[str, Any]] = {
 def built(family: str, **parts: Any) -> Any:
     torch.manual_seed(1)
     model = parse(Recipe, {"model": {**TINY[family], **parts}}).model
-    return model.build(SIZES).eval()
+    return model.build(PORTS).eval()
 
 
 def read(model: Any) -> Tensor:

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from regard.core.config import parse
 from regard.core.errors import RecipeError
-from regard.core.symbols import Sizes
+from regard.core.ports import text_ports
 from regard.core.taps import record
 from regard.models.bahdanau import BahdanauConfig
 from regard.models.convolution import ConvolutionConfig
@@ -16,7 +16,7 @@ from regard.models.fixed_context import FixedContextConfig
 from regard.models.luong import LuongConfig
 from regard.runs.recipe import Recipe
 
-SIZES = Sizes(17, 19)
+PORTS = text_ports(17, 19)
 SMALL: dict[str, Any] = {"width": 6, "dropout": 0.0, "embedding": {"kind": "learned", "width": 5}}
 LENGTHS_B = torch.tensor([4, 7, 2])
 
@@ -29,7 +29,7 @@ def batch() -> tuple[Tensor, Tensor, Tensor]:
 
 def built(config: type, **settings: Any) -> Any:
     torch.manual_seed(5)
-    model = parse(config, {**SMALL, **settings}).build(SIZES)
+    model = parse(config, {**SMALL, **settings}).build(PORTS)
     for weight in model.parameters():
         if weight.dim() == 1:
             nn.init.normal_(weight)
@@ -127,7 +127,7 @@ def test_luong_s_attentional_state_by_its_formula() -> None:
 def test_a_monotonic_decoder_looks_around_its_own_position() -> None:
     model = built(LuongConfig, attention={"kind": "general", "reach": {"kind": "monotonic", "window": 1}})
     source_BS, lengths_B, target_BT = batch()
-    with record(model, model.source_attention) as seen:
+    with record(model, model.anatomy.source_attention) as seen:
         model(source_BS, lengths_B, target_BT)
     weights_TS = seen["attention"].weights[1, 0]
     distance_TS = (torch.arange(5)[:, None] - torch.arange(7)).abs()
@@ -148,7 +148,7 @@ def test_a_causal_stack_sees_as_far_as_its_kernels_reach(kernel: int, reach: int
 
 def test_what_does_not_fit_is_refused_in_words() -> None:
     with pytest.raises(RecipeError, match=r"model.tied = .all. makes.*\'one-hot\'; set model.tied = .none."):
-        parse(LuongConfig, {"embedding": {"kind": "one-hot"}}).build(SIZES)
+        parse(LuongConfig, {"embedding": {"kind": "one-hot"}}).build(PORTS)
     with pytest.raises(RecipeError, match="unknown position kind 'rotary'"):
         parse(Recipe, {"model": {"kind": "convolution", "position": {"kind": "rotary"}}})
     with pytest.raises(RecipeError, match=r"unknown cell kind 'gur' .did you mean 'gru'"):

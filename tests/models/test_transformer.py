@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from regard.core.config import parse
 from regard.core.errors import RecipeError
-from regard.core.symbols import Sizes
+from regard.core.ports import Ports, text_ports
 from regard.models.transformer import Transformer, TransformerConfig
 from regard.runs.recipe import Recipe
 
@@ -23,10 +23,10 @@ SMALL: dict[str, Any] = {
 }
 
 
-def small(sizes: Sizes = Sizes(17, 19), **settings: Any) -> Transformer:  # noqa: B008
+def small(ports: Ports = text_ports(17, 19), **settings: Any) -> Transformer:  # noqa: B008
     """A tiny model whose norms and biases are random, so that none of them can be left out unseen."""
     torch.manual_seed(5)
-    model = parse(TransformerConfig, {**SMALL, **settings}).build(sizes)
+    model = parse(TransformerConfig, {**SMALL, **settings}).build(ports)
     for weight in model.parameters():
         if weight.dim() == 1:
             nn.init.normal_(weight, mean=0.5)
@@ -44,7 +44,7 @@ def batch() -> tuple[Tensor, Tensor, Tensor]:
 )
 def test_the_papers_models_have_the_papers_number_of_parameters(name: str, exact: int, published: float) -> None:
     with torch.device("meta"):
-        model = Recipe.read(name).model.build(Sizes(37000, 37000, shared=True))
+        model = Recipe.read(name).model.build(text_ports(37000, 37000, shared=True))
     count = sum(weight.numel() for weight in model.parameters())
     assert count == exact
     assert count == pytest.approx(published, rel=0.03)  # the paper rounds, and its vocabulary is "about 37000"
@@ -156,13 +156,13 @@ def test_cross_own_carries_a_gradient_straight_to_each_encoder_layer() -> None:
 
 
 def test_tied_embeddings_are_one_parameter_and_untied_ones_are_not() -> None:
-    shared = Sizes(17, 17, shared=True)
+    shared = text_ports(17, 17, shared=True)
     everything, output, nothing = (small(shared, tied=tied) for tied in ("all", "output", "none"))
     assert everything.source_embedding.weight is everything.target_embedding.weight is everything.head.weight
     assert output.source_embedding.weight is not output.target_embedding.weight
     assert output.head.weight is output.target_embedding.weight
     assert len({id(x.weight) for x in (nothing.source_embedding, nothing.target_embedding, nothing.head)}) == 3
-    apart = small(Sizes(17, 19, shared=False), tied="all")  # two vocabularies cannot share one matrix
+    apart = small(text_ports(17, 19, shared=False), tied="all")  # two vocabularies cannot share one matrix
     assert apart.source_embedding.weight.shape == (17, 14)
     assert apart.head.weight is apart.target_embedding.weight
     counts = [sum(weight.numel() for weight in model.parameters()) for model in (everything, output, nothing)]

@@ -14,6 +14,7 @@ import regard
 from regard.core.errors import DataError, RecipeError
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
+from regard.data.modalities.both import Modalities
 from regard.data.tokenizers import BpeTokenizer, CharacterTokenizer, Tokenizer, WordTokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.layers.embeddings import BorrowedEmbedding
@@ -24,7 +25,7 @@ from regard.runs.train import build_model, build_task
 
 WIDTH = 5
 TINY = (
-    "data.train=60", "data.validation=10", "data.test=5", "data.symbols=6", "data.maximum_length=5",
+    "data.train_size=60", "data.validation_size=10", "data.test_size=5", "data.symbols=6", "data.maximum_length=5",
     "model.kind=fixed-context", "model.width=8", "model.tied=none", "model.embedding.kind=borrowed",
     f"model.embedding.width={WIDTH}", "training.steps=3", "training.batch_tokens=100", "decoding.max_length=4",
 )  # fmt: skip
@@ -65,9 +66,9 @@ def filled(
 ) -> torch.nn.Module:
     """A new model for these vocabularies, its embeddings borrowed."""
     recipe = Recipe.read("copy", [*TINY, *settings])
-    sizes = build_task(recipe, Corpus({}, Ledger()), vocabularies).sizes()
-    model = build_model(recipe, sizes)
-    borrow_vectors(recipe, model, vocabularies, tmp_path / "checkpoints", [listener] if listener else [])
+    modalities = Modalities.of_text(vocabularies)
+    model = build_model(recipe, build_task(recipe, Corpus({}, Ledger()), modalities).ports())
+    borrow_vectors(recipe, model, modalities, tmp_path / "checkpoints", [listener] if listener else [])
     return model
 
 
@@ -94,7 +95,7 @@ def test_frozen_vectors_are_the_files_after_training_and_loading_needs_no_file(f
     assert listener.heard == [f"6 of the 6 words of the joint vocabulary have their vector from {file}"]
     file.unlink()
     run = regard.load(tmp_path / "run")
-    fresh = build_model(run.recipe, run.task.sizes())
+    fresh = build_model(run.recipe, run.task.ports())
     for side in ("source", "target"):
         found = dict(words_and_rows(run.vocabularies.target, run.model, side))
         assert set(LETTERS) <= found.keys()
@@ -130,7 +131,7 @@ def test_no_optimizer_moves_frozen_vectors_or_those_without_a_word(tmp_path: Pat
         decay = [f"training.optimizer.kind={optimizer}", "training.optimizer.weight_decay=0.1"]
         regard.train("copy", tmp_path / optimizer, [*settings, *decay])
         run = regard.load(tmp_path / optimizer)
-        fresh = build_model(run.recipe, run.task.sizes())
+        fresh = build_model(run.recipe, run.task.ports())
         after = dict(words_and_rows(run.vocabularies.target, run.model, "target"))
         before = dict(words_and_rows(run.vocabularies.target, fresh, "target"))
         for letter in LETTERS:
@@ -215,8 +216,8 @@ def test_each_side_has_its_own_file_where_each_has_its_vocabulary(tmp_path: Path
 
 def test_other_embeddings_are_left_alone(tmp_path: Path) -> None:
     recipe = Recipe.read("copy")
-    both = one("a b c")
-    model = build_model(recipe, build_task(recipe, Corpus({}, Ledger()), both).sizes())
+    both = Modalities.of_text(one("a b c"))
+    model = build_model(recipe, build_task(recipe, Corpus({}, Ledger()), both).ports())
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     borrow_vectors(recipe, model, both, tmp_path)
     assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())

@@ -24,8 +24,8 @@ from regard.runs.evaluate import evaluate
 from regard.runs.recipe import Recipe, recipe_sets
 
 TINY = (
-    "data.train=300", "data.validation=20", "data.test=25", "data.compositional=0", "model.width=16",
-    "training.batch_tokens=256",
+    "data.train_size=300", "data.validation_size=20", "data.test_size=25", "data.compositional_size=0",
+    "model.width=16", "training.batch_tokens=256",
 )  # fmt: skip
 NAMES = ["fixed-gru", "bahdanau"]
 
@@ -166,7 +166,7 @@ def test_a_time_budget_becomes_steps_that_are_written_down(tmp_path: Path) -> No
 
 
 def test_a_pace_is_a_mean_over_real_steps() -> None:
-    pace = measure_pace(Recipe.read("copy", ["data.train=200", "training.batch_tokens=128"]), longest=0.1)
+    pace = measure_pace(Recipe.read("copy", ["data.train_size=200", "training.batch_tokens=128"]), longest=0.1)
     assert pace.measured_steps >= 3
     assert pace.steps_in(10 * pace.seconds_per_step) == 10
     assert pace.steps_in(0.0) == 1

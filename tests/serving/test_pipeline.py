@@ -12,12 +12,12 @@ import torch
 
 import regard
 from regard.core.errors import OptionError, RecipeError
-from regard.data.questions import Asked
+from regard.data.examples import Asked
 from regard.runs.train import train
 
 BERT = {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "position": {"longest": 40}}
 QUICK = {"steps": 2, "batch_tokens": 256, "threads": 1}
-WORLD = {"train": 100, "validation": 10, "test": 10}
+WORLD = {"train_size": 100, "validation_size": 10, "test_size": 10}
 PIECES = {"kind": "wordpiece", "vocabulary": 300}
 
 
@@ -207,7 +207,7 @@ def test_without_a_model_one_is_trained_once_and_kept(
 
 
 def test_tags_have_their_shapes(tmp_path: Path) -> None:
-    train({"data": {"kind": "world-tags", **WORLD, "compositional": 0}, "model": BERT, "tokenizer": PIECES,
+    train({"data": {"kind": "world-tags", **WORLD, "compositional_size": 0}, "model": BERT, "tokenizer": PIECES,
            "task": {"kind": "tagging", "longest": 24}, "training": QUICK}, tmp_path / "tags")  # fmt: skip
     pipe = regard.pipeline("token-classification", model=tmp_path / "tags")
     words = pipe("the  cat sleeps")
@@ -228,7 +228,7 @@ def test_tags_have_their_shapes(tmp_path: Path) -> None:
 
 
 def test_questions_have_their_shapes(tmp_path: Path) -> None:
-    train({"data": {"kind": "world-questions", **WORLD, "compositional": 0}, "model": BERT, "tokenizer": PIECES,
+    train({"data": {"kind": "world-questions", **WORLD, "compositional_size": 0}, "model": BERT, "tokenizer": PIECES,
            "task": {"kind": "question-answering", "longest": 40, "stride": 8}, "training": QUICK},
           tmp_path / "qa")  # fmt: skip
     pipe = regard.pipeline("question-answering", model=tmp_path / "qa")
@@ -249,7 +249,7 @@ def test_questions_have_their_shapes(tmp_path: Path) -> None:
 
 
 def test_the_limits_of_a_call_are_kept(tmp_path: Path) -> None:
-    train({"data": {"kind": "world-questions", **WORLD, "compositional": 0}, "model": BERT, "tokenizer": PIECES,
+    train({"data": {"kind": "world-questions", **WORLD, "compositional_size": 0}, "model": BERT, "tokenizer": PIECES,
            "task": {"kind": "question-answering", "longest": 40, "stride": 8}, "training": QUICK},
           tmp_path / "qa")  # fmt: skip
     pipe = regard.pipeline("question-answering", model=tmp_path / "qa")

@@ -14,12 +14,13 @@ from hypothesis import strategies as some
 
 from regard.cli.main import main
 from regard.core.errors import DataError, OptionError
+from regard.core.inputs import States
 from regard.core.symbols import Specials
+from regard.data.modalities.text.enclosing import Window
 from regard.layers.headed import Pool, mean_state
 from regard.runs.evaluate import evaluate
 from regard.runs.load import Run, load
 from regard.runs.train import train
-from regard.tasks.enclosing import Window
 
 IDS = some.lists(some.integers(10, 99), max_size=12)
 
@@ -65,17 +66,20 @@ def test_the_mean_leaves_padding_out() -> None:
 
 
 def test_pooling_follows_what_states_know() -> None:
-    states, lengths = torch.arange(24.0).view(2, 3, 4), torch.tensor([2, 3])
+    x_BND, lengths_B = torch.arange(24.0).view(2, 3, 4), torch.tensor([2, 3])
+    padded, full = States(x_BND, lengths_B), States(x_BND)
 
     class Left:
-        sight = "before"
+        causal = True
 
     class Both:
-        sight = "both"
+        causal = False
 
-    assert torch.equal(Pool("auto", Left())(states, lengths), torch.stack([states[0, 1], states[1, 2]]))
-    assert torch.equal(Pool("auto", Both())(states, lengths), mean_state(states, lengths))
-    assert torch.equal(Pool("first", Both())(states, lengths), states[:, 0])
+    assert torch.equal(Pool("auto", Left())(padded), torch.stack([x_BND[0, 1], x_BND[1, 2]]))
+    assert torch.equal(Pool("auto", Left())(full), x_BND[:, 2])
+    assert torch.equal(Pool("auto", Both())(padded), mean_state(x_BND, lengths_B))
+    assert torch.equal(Pool("auto", Both())(full), x_BND.mean(dim=1))
+    assert torch.equal(Pool("first", Both())(padded), x_BND[:, 0])
     with pytest.raises(OptionError, match="has no pooler"):
         Pool("pooler", Both())
 
@@ -193,7 +197,7 @@ def test_rare_classes_weigh_as_much_as_frequent_ones(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"task": {"kind": "classification", "longest": 64}}, "the body reads 32 tokens, but task.longest is 64"),
-        ({"data": {"kind": "small-world", "train": 50, "validation": 5, "test": 0, "compositional": 0}},
+        ({"data": {"kind": "small-world", "train_size": 50, "validation_size": 5, "compositional_size": 0}},
          "classification needs texts with labels"),
         ({"task": {"kind": "classification", "labels": ["good"], "longest": 24}}, "labels that no training example"),
     ],

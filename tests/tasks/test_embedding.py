@@ -13,6 +13,7 @@ import torch
 from regard.core.errors import DataError, OptionError, TrainingError
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
+from regard.data.modalities.both import Modalities
 from regard.data.tokenizers import WordTokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import Headed
@@ -38,11 +39,11 @@ PAIRS = [
 def task_over(pairs: list[Pair], **settings: Any) -> Embedding:
     corpus = Corpus({"train": tuple(pairs)}, Ledger())
     made = WordTokenizer(minimum_frequency=1).train([text for one in pairs for text in (one.source, one.target)])
-    return EmbeddingConfig(**{"longest": 20, **settings}).build(corpus, Vocabularies(made, made), 1)
+    return EmbeddingConfig(**{"longest": 20, **settings}).build(corpus, Modalities.of_text(Vocabularies(made, made)), 1)
 
 
 def headed(task: Embedding, model: dict[str, Any]) -> Headed:
-    body = build_model(Recipe.of({"model": model, "seed": 3}), task.sizes())
+    body = build_model(Recipe.of({"model": model, "seed": 3}), task.ports())
     return Headed(body, task.head(body)).eval()
 
 
@@ -53,7 +54,7 @@ def test_the_loss_is_its_formula_and_equal_texts_are_no_strangers(model: dict[st
     task = task_over(PAIRS, pooling=pooling, temperature=0.2)
     made = headed(task, model)
     with torch.no_grad():
-        found = task.sums(made, task.collate(task.examples("train", 0), CPU))
+        found = task.sums(made, task.collate(task.examples("train", 0)))
     embedder = task.embedder(made, CPU)
     sources, targets = (embedder.embed([getattr(one, side) for one in PAIRS])[0] for side in ("source", "target"))
     np.testing.assert_allclose(np.linalg.norm(sources, axis=1), 1, rtol=1e-5)
@@ -106,7 +107,7 @@ def test_ranks_by_hand() -> None:
 def test_what_cannot_be_learned_from_is_refused(tmp_path: Path) -> None:
     two = [WordTokenizer(minimum_frequency=1).train([text]) for text in ("a b", "c d")]
     with pytest.raises(OptionError, match=r"needs one tokenizer: set tokenizer\.joint=true"):
-        EmbeddingConfig().build(Corpus({"train": tuple(PAIRS)}, Ledger()), Vocabularies(*two), 1)
+        EmbeddingConfig().build(Corpus({"train": tuple(PAIRS)}, Ledger()), Modalities.of_text(Vocabularies(*two)), 1)
     with pytest.raises(OptionError, match=r"the body reads 30 tokens, but task\.longest is 40"):
         headed(task_over(PAIRS, longest=40), BERT)
     with pytest.raises(TrainingError, match="this task's loss does not add over examples"):
@@ -115,7 +116,8 @@ def test_what_cannot_be_learned_from_is_refused(tmp_path: Path) -> None:
 
 def recipe(model: dict[str, Any]) -> dict[str, Any]:
     return {
-        "data": {"kind": "small-world", "train": 300, "validation": 20, "test": 30, "compositional": 0},
+        "data": {"kind": "small-world", "train_size": 300, "validation_size": 20, "test_size": 30,
+                 "compositional_size": 0},
         "tokenizer": {"kind": "wordpiece", "vocabulary": 400},
         "model": model,
         "task": {"kind": "embedding", "longest": 30, "pooling": "mean"},

@@ -13,7 +13,7 @@ import regard
 from regard.cli.main import main
 from regard.core.config import parse
 from regard.core.errors import OptionError
-from regard.core.symbols import Sizes
+from regard.core.ports import text_ports
 from regard.data.word_pieces import MASK, WordPieceTokenizer
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
@@ -27,7 +27,7 @@ def filling(longest: int = 16) -> Filling:
     torch.manual_seed(4)
     table = {"kind": "bert", "layers": 2, "width": 12, "heads": 3, "position": {"longest": longest}}
     config: Any = parse(Recipe, {"model": table}).model
-    model = config.build(Sizes(PIECES.size, PIECES.size, shared=True)).eval()
+    model = config.build(text_ports(PIECES.size, PIECES.size, shared=True)).eval()
     with torch.no_grad():
         for weight in model.parameters():
             weight.add_(torch.randn_like(weight) * 0.3)
@@ -94,8 +94,8 @@ def test_what_cannot_be_filled_is_named() -> None:
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("filled") / "run"
-    settings = ["data.train=200", "data.validation=10", "data.test=5", "model.width=16", "training.steps=2",
-                "training.validate_every=2"]  # fmt: skip
+    settings = ["data.train_size=200", "data.validation_size=10", "data.test_size=5", "model.width=16",
+                "training.steps=2", "training.validate_every=2"]  # fmt: skip
     regard.train("bert-small-world", folder, settings)
     return regard.load(folder)
 
@@ -120,7 +120,7 @@ def test_a_run_is_scored_on_the_command_line(run: Run, capsys: pytest.CaptureFix
 
 
 def test_other_runs_guess_nothing(tmp_path: Path) -> None:
-    training = ["data.train=30", "data.validation=5", "data.test=2", "training.steps=1"]
+    training = ["data.train_size=30", "data.validation_size=5", "data.test_size=2", "training.steps=1"]
     regard.train("copy", tmp_path / "copy", [*training, "model.width=16", "model.heads=2"])
     with pytest.raises(OptionError, match="guesses no hidden words; name the run of a masked language model"):
         regard.load(tmp_path / "copy").fill(["a"])
@@ -128,7 +128,7 @@ def test_other_runs_guess_nothing(tmp_path: Path) -> None:
 
 def test_byte_pairs_fill_gaps_too(tmp_path: Path) -> None:
     table = {
-        "data": {"kind": "world-english", "train": 300, "validation": 10, "test": 0},
+        "data": {"kind": "world-english", "train_size": 300, "validation_size": 10, "test_size": 0},
         "tokenizer": {"kind": "bpe", "vocabulary": 400, "mask": True},
         "model": {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "position": {"longest": 40}},
         "task": {"kind": "masked-language-model", "context": 32, "documents": "apart", "words": "whole"},

@@ -13,15 +13,17 @@ from torch.nn import functional
 from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
 from regard.core.symbols import EOS
+from regard.core.task import Session
+from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
-from regard.data.texts import HeldText, TextCorpus
+from regard.data.modalities.both import Modalities
+from regard.data.texts import HeldText
 from regard.data.tokenizers import CharacterTokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Greedy
 from regard.runs.recipe import Recipe
 from regard.tasks.language_modelling import LanguageModelConfig, LanguageModelling, Windows
 
-CPU = torch.device("cpu")
 TEXT = "the cat sat on the mat and the dog sat on the cat; then all of them slept until the morning came.\n" * 3
 
 
@@ -31,14 +33,14 @@ def task(text: str = TEXT, validation: str = TEXT[:95], **changes: Any) -> Langu
     if validation:
         splits["validation"] = (HeldText("validation", validation),)
     config = LanguageModelConfig(**{"context": 7, "sample": 0, **changes})
-    return config.build(TextCorpus(splits, Ledger()), Vocabularies(tokenizer, tokenizer), seed=5)
+    return config.build(Corpus(splits, Ledger()), Modalities.of_text(Vocabularies(tokenizer, tokenizer)), seed=5)
 
 
 def model_for(one: LanguageModelling, kind: str = "gpt") -> Any:
     torch.manual_seed(2)
     shape = {"width": 12, "heads": 3} if kind == "gpt" else {"width": 9, "embedding": {"width": 6}}
     table = {"kind": kind, "layers": 2, "dropout": 0.0, **shape}
-    return parse(Recipe, {"model": table}).model.build(one.sizes()).eval()  # type: ignore[attr-defined]
+    return parse(Recipe, {"model": table}).model.build(one.ports()).eval()  # type: ignore[attr-defined]
 
 
 def test_windows_meet_and_leave_nothing_out() -> None:
@@ -62,7 +64,7 @@ def test_the_loss_is_the_cross_entropy_of_what_follows() -> None:
     model = model_for(one)
     windows = [one.examples("validation", 0)[place] for place in (0, 3, 13)]  # the last one is shorter
     assert len(windows[-1].tokens) < 8
-    sums = one.sums(model, one.collate(windows, CPU))
+    sums = one.sums(model, one.collate(windows))
     expected = 0.0
     for window in windows:
         row = torch.from_numpy(window.tokens.astype(np.int64))
@@ -75,11 +77,11 @@ def test_the_loss_is_the_cross_entropy_of_what_follows() -> None:
 def test_scores_are_over_all_of_the_split() -> None:
     one = task()
     model = model_for(one)
-    scores = one.score(model, "validation", Greedy(), CPU)
+    scores = one.score(Session(model, torch.device("cpu"), Greedy()), "validation")
     tokens = one.file("validation").open().astype(np.int64)
     assert (scores["tokens"], scores["characters"]) == (len(tokens) - 1, 95)
     windows = one.examples("validation", 0)
-    total = sum(float(one.sums(model, one.collate([window], CPU)).sums["loss"]) for window in windows)
+    total = sum(float(one.sums(model, one.collate([window])).sums["loss"]) for window in windows)
     assert scores["loss"] == pytest.approx(total / scores["tokens"], rel=1e-5)
     assert scores["perplexity"] == pytest.approx(math.exp(scores["loss"]))
     assert scores["bits_per_character"] == pytest.approx(total / 95 / math.log(2), rel=1e-5)
@@ -87,12 +89,12 @@ def test_scores_are_over_all_of_the_split() -> None:
 
 def test_documents_may_be_kept_apart() -> None:
     one = task(documents="apart", context=30)
-    batch = one.collate([Windows(np.array([5, 6, EOS, 7, 8, EOS, 9, 9]), 7, whole=True)[0]], CPU)
+    batch = one.collate([Windows(np.array([5, 6, EOS, 7, 8, EOS, 9, 9]), 7, whole=True)[0]])
     assert batch.segments_BT is not None
     assert batch.segments_BT.tolist() == [[0, 0, 1, 1, 1, 2, 2]]
     model = model_for(one)
     before = one.states(model, batch)[0, 3:5]
-    other = one.collate([Windows(np.array([8, 5, EOS, 7, 8, EOS, 9, 9]), 7, whole=True)[0]], CPU)
+    other = one.collate([Windows(np.array([8, 5, EOS, 7, 8, EOS, 9, 9]), 7, whole=True)[0]])
     torch.testing.assert_close(one.states(model, other)[0, 3:5], before)
 
 
@@ -101,17 +103,17 @@ def test_streams_are_read_on_where_they_stopped() -> None:
     one = task(carry=True)
     model = model_for(one, "recurrent")
     examples = one.examples("train", 0)
-    batches = one.order(examples, 3 * 7)
-    assert batches is not None
+    assert examples.order is not None
+    batches = examples.order(3 * 7)
     assert sorted(np.concatenate(batches).tolist()) == list(range(len(examples)))
     model.train()
-    read = [one.states(model, one.collate([examples[place] for place in places], CPU)) for places in batches[:4]]
+    read = [one.states(model, one.collate(examples.at(places))) for places in batches[:4]]
     for stream in range(3):
         start = int(batches[0][stream])
         tokens = np.concatenate([examples[start + step].tokens[:-1] for step in range(4)]).astype(np.int64)
         alone = model(torch.from_numpy(tokens)[None])
         torch.testing.assert_close(torch.cat(read, dim=1)[stream], alone[0], atol=1e-5, rtol=1e-5)
-    state = one.carried()
+    state = one.state_dict()
     assert not any(tensor.requires_grad for tensor in state.values())
 
 
@@ -119,7 +121,7 @@ def test_a_new_epoch_and_a_validation_begin_anew() -> None:
     one = task(carry=True)
     model = model_for(one, "recurrent")
     examples = one.examples("train", 0)
-    first, second = (one.collate([examples[place]], CPU) for place in (0, 1))
+    first, second = (one.collate([examples[place]]) for place in (0, 1))
     model.train()
     fresh = one.states(model, first)
     carried = one.states(model, second)
@@ -134,10 +136,10 @@ def test_a_new_epoch_and_a_validation_begin_anew() -> None:
 def test_what_was_carried_comes_back() -> None:
     one, other = task(carry=True), task(carry=True)
     model = model_for(one, "recurrent").train()
-    batches = [one.collate([one.examples("train", 0)[place]], CPU) for place in range(3)]
+    batches = [one.collate([one.examples("train", 0)[place]]) for place in range(3)]
     for batch in batches[:2]:
         one.states(model, batch)
-    other.restore({name: tensor.clone() for name, tensor in one.carried().items()})
+    other.load_state_dict({name: tensor.clone() for name, tensor in one.state_dict().items()})
     assert torch.equal(other.states(model, batches[2]), one.states(model, batches[2]))
 
 
@@ -145,9 +147,7 @@ def test_what_does_not_go_together_is_refused() -> None:
     carrying = task(carry=True)
     assert not carrying.additive
     with pytest.raises(OptionError, match=r"Gpt carries none; set task\.carry = false"):
-        carrying.states(model_for(carrying), carrying.collate([carrying.examples("train", 0)[0]], CPU))
+        carrying.states(model_for(carrying), carrying.collate([carrying.examples("train", 0)[0]]))
     with pytest.raises(DataError, match=r"the training text has 6 tokens, and one window takes 8; .*task\.context"):
         task(text="the ").examples("train", 0)
-    with pytest.raises(OptionError, match="running text is tokenised once"):
-        LanguageModelConfig().build(TextCorpus({}, Ledger()), None, 1, 0.1)  # type: ignore[arg-type]
     assert list(task(validation="").examples("validation", 0)) == []

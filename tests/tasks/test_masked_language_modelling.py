@@ -15,9 +15,12 @@ import regard
 from regard.core.config import parse
 from regard.core.errors import OptionError, RecipeError
 from regard.core.symbols import EOS, SOS
+from regard.core.task import Session
+from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
-from regard.data.texts import HeldText, TextCorpus
-from regard.data.tokenizers import CharacterTokenizer
+from regard.data.modalities.both import Modalities
+from regard.data.texts import HeldText
+from regard.data.tokenizers import CharacterTokenizer, Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.data.word_pieces import MASK, WordPieceTokenizer, going_on
 from regard.decoding.options import Greedy
@@ -34,16 +37,22 @@ ORDINARY = np.arange(5, 105)
 ORDINARY_W = np.arange(105) >= 5
 
 
+def texts_by(tokenizer: Tokenizer) -> Modalities:
+    return Modalities.of_text(Vocabularies(tokenizer, tokenizer))
+
+
 def task(text: str = TEXT, validation: str = TEXT[:700], seed: int = 5, **changes: Any) -> MaskedLanguageModelling:
-    splits = {"train": (HeldText("train", text),), "validation": (HeldText("validation", validation),)}
+    splits = {
+        name: (HeldText(name, own, lines=True),) for name, own in (("train", text), ("validation", validation))
+    }
     config = parse(MaskedLanguageModelConfig, {"context": 21, **changes})
-    return config.build(TextCorpus(splits, Ledger(), lines=True), Vocabularies(PIECES, PIECES), seed)
+    return config.build(Corpus(splits, Ledger()), texts_by(PIECES), seed)
 
 
 def model_for(one: MaskedLanguageModelling, **changes: Any) -> Any:
     torch.manual_seed(2)
     table = {"kind": "bert", "layers": 2, "width": 12, "heads": 3, "dropout": 0.0, **changes}
-    return parse(Recipe, {"model": table}).model.build(one.sizes()).eval()  # type: ignore[attr-defined]
+    return parse(Recipe, {"model": table}).model.build(one.ports()).eval()  # type: ignore[attr-defined]
 
 
 # -- where a text is cut ----------------------------------------------------------------------------------------
@@ -73,7 +82,7 @@ def test_a_stretch_stands_between_its_symbols() -> None:
         assert 3 <= len(example.tokens) <= 21
     joined = task().examples("validation", 0)
     assert any(EOS in example.tokens[1:-1] for example in joined), "documents follow one another"
-    text = [id for place in range(len(joined)) for id in joined.plain(place)[1:-1]]  # type: ignore[attr-defined]
+    text = [id for place in range(len(joined)) for id in joined.items.plain(place)[1:-1]]  # type: ignore[attr-defined]
     assert [EOS, *text] == task().file("validation").open().tolist()
 
 
@@ -116,7 +125,7 @@ def test_special_symbols_are_never_chosen() -> None:
 def test_whole_words_are_hidden_together() -> None:
     one = task(words="whole", share=0.3, masked=1.0, random=0.0, documents="apart")
     goes_on, split_words = going_on(PIECES), 0
-    examples: Any = one.examples("train", 0)
+    examples: Any = one.examples("train", 0).items
     for place in range(9):
         example, inside = examples[place], examples.plain(place)[1:-1]
         words = np.cumsum(~goes_on[inside])  # a stretch may begin in the middle of one
@@ -153,7 +162,7 @@ def test_scores_hide_the_same_whatever_the_seed() -> None:
 
 
 def test_every_epoch_cuts_elsewhere() -> None:
-    firsts = [task().examples("train", epoch).spans_N2[0, 1] for epoch in range(12)]  # type: ignore[attr-defined]
+    firsts = [task().examples("train", epoch).items.spans_N2[0, 1] for epoch in range(12)]  # type: ignore[attr-defined]
     assert len(set(firsts)) > 3
 
 
@@ -169,7 +178,8 @@ def test_the_loss_is_the_cross_entropy_of_what_was_hidden(tied: str) -> None:
     examples = [one.examples("train", 0)[place] for place in (0, 1, 2)]
     examples.append(task(validation="the cat").examples("validation", 0)[0])
     assert len({len(example.tokens) for example in examples}) > 1
-    sums = one.sums(model, one.collate(examples, CPU))
+    batch = one.collate(examples)
+    sums = one.sums(model, batch)
     expected, right = 0.0, 0
     for example in examples:
         logits_SW = model.head(model(torch.from_numpy(example.tokens)[None], torch.tensor([len(example.tokens)])))[0]
@@ -179,13 +189,14 @@ def test_the_loss_is_the_cross_entropy_of_what_was_hidden(tied: str) -> None:
     assert float(sums.sums["loss"].detach()) == pytest.approx(expected, rel=1e-5)
     assert int(sums.sums["masked_accuracy"]) == right
     count = sum(len(example.chosen) for example in examples)
-    assert sums.counts["loss"] == count == one.weight(one.lengths(examples))
+    assert sums.counts["loss"] == count == batch.loss_terms
+    assert batch.tokens == sum(len(example.tokens) for example in examples)
 
 
 def test_the_gradient_is_that_of_the_plain_formula() -> None:
     one = task(documents="apart")
     examples = [one.examples("train", 0)[place] for place in (0, 4)]
-    batch, gradients = one.collate(examples, CPU), []
+    batch, gradients = one.collate(examples), []
     for way in range(2):
         model = model_for(one)
         if way:
@@ -201,7 +212,8 @@ def test_the_gradient_is_that_of_the_plain_formula() -> None:
 def test_lengths_bound_what_batches_are_made_from() -> None:
     one = task()
     examples = one.examples("train", 1)
-    by_formula, by_hand = one.lengths(examples), one.lengths(list(examples))
+    by_formula = examples.lengths_NA
+    by_hand = np.array([(len(example.chosen), len(example.tokens)) for example in examples])
     assert np.array_equal(by_formula[:, 1], by_hand[:, 1])
     assert (by_hand[:, 0] <= by_formula[:, 0]).all()
 
@@ -209,10 +221,11 @@ def test_lengths_bound_what_batches_are_made_from() -> None:
 def test_pseudo_perplexity_hides_one_token_at_a_time() -> None:
     one = task(validation="the cat talked.\nthe dog walked on the mat.", documents="apart")
     model = model_for(one)
-    scores = one.score(model, "validation", Greedy(), CPU)
+    session = Session(model, CPU, Greedy())
+    scores = one.score(session, "validation")
     examples, losses = one.examples("validation", 0), []
     for place in range(len(examples)):
-        plain = torch.from_numpy(examples.plain(place))  # type: ignore[attr-defined]
+        plain = torch.from_numpy(examples.items.plain(place))  # type: ignore[attr-defined]
         for position in range(1, len(plain) - 1):
             shown = plain.clone()
             shown[position] = MASK
@@ -222,29 +235,27 @@ def test_pseudo_perplexity_hides_one_token_at_a_time() -> None:
     assert scores["pseudo_perplexity"] == pytest.approx(math.exp(sum(losses) / len(losses)), rel=1e-4)
     assert scores["masked_perplexity"] == pytest.approx(math.exp(scores["loss"]))
     assert scores["tokens"] == sum(len(example.chosen) for example in examples)
-    fewer = task(pseudo=7).score(model, "validation", Greedy(), CPU)
+    fewer = task(pseudo=7).score(session, "validation")
     assert 5 <= fewer["pseudo_tokens"] <= 7
-    assert "pseudo_perplexity" not in task(pseudo=0).score(model, "validation", Greedy(), CPU)
+    assert "pseudo_perplexity" not in task(pseudo=0).score(session, "validation")
 
 
 def test_what_does_not_go_together_is_refused() -> None:
     characters = CharacterTokenizer().train([TEXT])
     with pytest.raises(RecipeError, match=r'tokenizer\.kind = "wordpiece", or .*: none that hides a word'):
-        MaskedLanguageModelConfig().build(TextCorpus({}, Ledger()), Vocabularies(characters, characters), 1)
+        MaskedLanguageModelConfig().build(Corpus({}, Ledger()), texts_by(characters), 1)
     with pytest.raises(RecipeError, match="are more than all; lower one of them"):
         parse(MaskedLanguageModelConfig, {"masked": 0.9, "random": 0.2})
     one = task()
     writer = parse(Recipe, {"model": {"kind": "gpt", "layers": 1, "width": 12, "heads": 3}}).model
     with pytest.raises(OptionError, match=r'Gpt has no head .*choose model\.kind = "bert"'):
-        one.sums(writer.build(one.sizes()), one.collate([one.examples("train", 0)[0]], CPU))  # type: ignore[attr-defined]
-    with pytest.raises(OptionError, match="running text is tokenised once"):
-        MaskedLanguageModelConfig().build(TextCorpus({}, Ledger()), Vocabularies(PIECES, PIECES), 1, 0.1)
+        one.sums(writer.build(one.ports()), one.collate([one.examples("train", 0)[0]]))  # type: ignore[attr-defined]
 
 
 # -- a run ------------------------------------------------------------------------------------------------------
 
 TREE: dict[str, Any] = {
-    "data": {"kind": "world-english", "train": 80, "validation": 8, "test": 6},
+    "data": {"kind": "world-english", "train_size": 80, "validation_size": 8, "test_size": 6},
     "tokenizer": {"kind": "wordpiece", "vocabulary": 150},
     "model": {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "pooler": "tanh"},
     "task": {"kind": "masked-language-model", "context": 20, "words": "whole"},
@@ -286,6 +297,7 @@ def test_a_run_that_was_interrupted_ends_with_the_same_weights(tmp_path: Path) -
 def test_pairs_are_halves_of_one_text_or_of_two() -> None:
     one = task(second="next", documents="apart", share=0.3)
     pairs = one.examples("train", 0)
+    halves = pairs.items.halves  # type: ignore[attr-defined]
     sos, eos = one.tokenizer.specials.sos, one.tokenizer.specials.eos
     ways = set()
     for place in range(len(pairs)):
@@ -294,12 +306,12 @@ def test_pairs_are_halves_of_one_text_or_of_two() -> None:
         whole[pair.chosen] = pair.answers
         assert (whole[0], whole[pair.second - 1], whole[-1]) == (sos, eos, eos)
         first, second = whole[1 : pair.second - 1], whole[pair.second : -1]
-        own_first, own_second = pairs.halves(place)
+        own_first, own_second = halves(place)
         assert first.tolist() == own_first.tolist()
         if pair.follows:
             assert second.tolist() == own_second.tolist()
         else:
-            strangers = (pairs.halves(other)[1] for other in range(len(pairs)) if other != place)
+            strangers = (halves(other)[1] for other in range(len(pairs)) if other != place)
             assert second.tolist() in [half[: len(own_second)].tolist() for half in strangers]
         ways.add(pair.follows)
     assert ways == {0, 1}
@@ -311,7 +323,7 @@ def test_what_follows_is_learned_beside_the_guesses(tmp_path: Path) -> None:
     lines = [" ".join([f"w{n}"] * 8) for n in range(12)] * 25
     (tmp_path / "t.txt").write_text("\n".join(lines), encoding="utf-8")
     table = {
-        "data": {"kind": "text", "file": str(tmp_path / "t.txt"), "documents": "line", "validation_share": 0.1},
+        "data": {"kind": "text", "train": str(tmp_path / "t.txt"), "documents": "line", "validation_share": 0.1},
         "tokenizer": {"kind": "wordpiece", "vocabulary": 80, "minimum_frequency": 1},
         "model": {"kind": "bert", "layers": 2, "width": 32, "heads": 2, "dropout": 0.0, "pooler": "tanh",
                   "relation": "next", "position": {"longest": 32}},
@@ -333,11 +345,11 @@ def test_the_sums_of_pairs_add_over_examples() -> None:
     table = {"kind": "bert", "layers": 1, "width": 12, "heads": 3, "relation": "next", "dropout": 0.0}
     config: Any = parse(Recipe, {"model": table}).model
     torch.manual_seed(2)
-    model = config.build(one.sizes()).eval()
+    model = config.build(one.ports()).eval()
     pairs = one.examples("train", 0)
     chosen = [pairs[place] for place in range(4)]
-    whole = one.sums(model, one.collate(chosen, CPU))
-    parts = [one.sums(model, one.collate(part, CPU)) for part in (chosen[:1], chosen[1:])]
+    whole = one.sums(model, one.collate(chosen))
+    parts = [one.sums(model, one.collate(part)) for part in (chosen[:1], chosen[1:])]
     for name in whole.sums:
         assert sum(part.mean(name) * part.counts[name] for part in parts) == pytest.approx(
             whole.mean(name) * whole.counts[name], rel=1e-5

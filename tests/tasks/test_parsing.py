@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 import regard
+from regard.core.answers import Answer
 from regard.core.errors import DataError, RecipeError
-from regard.core.seams import Answer
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
+from regard.data.modalities.both import Modalities
+from regard.data.sources.treebanks import pair_of
 from regard.data.tokenizers import TokenizerPart, WordTokenizer
-from regard.data.treebanks import pair_of
 from regard.data.trees import parse
 from regard.data.vocabularies import Vocabularies
 from regard.data.whitespace import WhitespaceTokenizer
@@ -163,7 +163,7 @@ def corpus_of(pairs: list[Pair]) -> Corpus:
 
 def task_over(pairs: list[Pair], tokenizer: TokenizerPart) -> Parsing:
     corpus = corpus_of(pairs)
-    return ParsingConfig(longest=9).build(corpus, Vocabularies.train(tokenizer, corpus), seed=1)
+    return ParsingConfig(longest=9).build(corpus, Modalities.of_text(Vocabularies.train(tokenizer, corpus)), seed=1)
 
 
 def test_it_is_translation_as_far_as_training_goes() -> None:
@@ -175,9 +175,10 @@ def test_it_is_translation_as_far_as_training_goes() -> None:
     assert [(one.line, one.reason) for one in task.corpus.ledger.exceptions] == [
         (3, "longer than task.longest = 9 pieces")
     ]
-    batch = task.collate(task.examples("train", 0), torch.device("cpu"))
+    batch = task.collate(task.examples("train", 0))
     assert batch.source_BS.shape == (2, 4)
-    assert task.weight(task.lengths(task.examples("train", 0))) == len(batch.targets_N) == 10 + 5
+    assert batch.loss_terms == len(batch.targets_N) == 10 + 5
+    assert task.examples("train", 0).lengths_NA[:, 1].sum() == 10 + 5
 
 
 def test_pairs_that_are_no_trees_are_refused_with_the_remedy() -> None:
@@ -194,4 +195,4 @@ def test_a_tokenizer_that_changes_labels_is_refused_and_others_are_not() -> None
     for bad in (WordPieceTokenizer(minimum_frequency=1), WordTokenizer(minimum_frequency=1, lower=True)):
         with pytest.raises(RecipeError, match=r'labels would not come back; choose tokenizer\.kind = "whitespace"'):
             task_over(pairs, bad)
-    assert task_over(pairs, WordTokenizer(minimum_frequency=1)).examples("train", 0)
+    assert len(task_over(pairs, WordTokenizer(minimum_frequency=1)).examples("train", 0))

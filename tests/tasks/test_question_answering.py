@@ -10,12 +10,16 @@ import pytest
 import torch
 
 from regard.core.errors import DataError, OptionError
-from regard.data.examples import ExampleCorpus
+from regard.core.task import Session
+from regard.data.corpus import Corpus
+from regard.data.examples import Asked, Reference
 from regard.data.ledger import Ledger
-from regard.data.questions import Asked, Reference, WorldQuestions
+from regard.data.modalities.both import Modalities
+from regard.data.sources.questions import WorldQuestions
 from regard.data.tokenizers import BpeTokenizer, Tokenizer, WordTokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.data.word_pieces import WordPieceTokenizer
+from regard.decoding.options import Greedy
 from regard.layers.headed import Headed
 from regard.runs.evaluate import evaluate
 from regard.runs.load import load
@@ -24,7 +28,6 @@ from regard.runs.train import build_model, train
 from regard.tasks.answer_spans import best_spans, places
 from regard.tasks.question_answering import QuestionAnswering, QuestionAnsweringConfig
 
-CPU = torch.device("cpu")
 BERT = {"kind": "bert", "layers": 2, "width": 24, "heads": 2, "dropout": 0.0, "position": {"longest": 40}}
 GPT = {"kind": "gpt", "layers": 2, "width": 24, "heads": 2, "dropout": 0.0}
 NAMES = ["ada", "bob", "cleo", "dan", "eve", "fred", "gus", "hal", "ida", "joe", "kim", "liz"]
@@ -43,14 +46,14 @@ def asked_about(number: int) -> Asked:
 
 
 def task_over(examples: list[Asked], tokenizer: Tokenizer | None = None, **settings: Any) -> QuestionAnswering:
-    corpus = ExampleCorpus({"train": tuple(examples)}, Ledger())
+    corpus = Corpus({"train": tuple(examples)}, Ledger())
     made = tokenizer or WordTokenizer(minimum_frequency=1).train([text for one in examples for text in one.texts()])
     config = QuestionAnsweringConfig(**settings).settled(corpus)
-    return config.build(corpus, Vocabularies(made, made), 1)
+    return config.build(corpus, Modalities.of_text(Vocabularies(made, made)), 1)
 
 
 def headed(task: QuestionAnswering, model: dict[str, Any]) -> Headed:
-    body = build_model(Recipe.of({"model": model, "seed": 3}), task.sizes())
+    body = build_model(Recipe.of({"model": model, "seed": 3}), task.ports())
     torch.manual_seed(5)
     made = Headed(body, task.head(body)).eval()
     with torch.no_grad():
@@ -58,9 +61,14 @@ def headed(task: QuestionAnswering, model: dict[str, Any]) -> Headed:
     return made
 
 
+def session(model: Headed) -> Session:
+    return Session(model, torch.device("cpu"), Greedy())
+
+
 @pytest.mark.parametrize("kind", [WordPieceTokenizer(vocabulary=120), BpeTokenizer(vocabulary=500)], ids=["wp", "bpe"])
 def test_the_labels_of_windows_spell_the_answers(kind: Any) -> None:
-    own = list(WorldQuestions(train=60, validation=1, test=0, compositional=0).load(1, Ledger()).splits["train"])
+    sizes = {"train_size": 60, "validation_size": 1, "test_size": 0, "compositional_size": 0}
+    own = list(WorldQuestions(**sizes).load(1, Ledger()).splits["train"])
     tokenizer = kind.train([text for one in own for text in one.texts()])
     task = task_over(own, tokenizer, longest=36, stride=5, longest_question=14)
     held = [0] * len(own)
@@ -109,13 +117,13 @@ def test_the_best_span_is_the_best_of_all_spans_of_all_windows(model: dict[str, 
     own = [asked_about(number) for number in range(4)]
     task = task_over(own, longest=24, stride=7, longest_answer=4, unanswerable="no")
     made = headed(task, model)
-    found = task.answer(made, [(one.question, one.context) for one in own], CPU, n_best=3)
+    found = task.answer(session(made), [(one.question, one.context) for one in own], n_best=3)
     windows = task.encode(own)
     for number, answers in enumerate(found):
         tried: dict[tuple[int, int], float] = {}
         for one in (window for window in windows if window.number == number):
             with torch.no_grad():
-                starts_1S, lasts_1S, _ = places(made, task.collate([one], CPU))
+                starts_1S, lasts_1S, _ = places(made, task.collate([one]))
             for start in range(one.size):
                 for last in range(start, min(start + 4, one.size)):
                     before = task.frame.before(one.question)
@@ -145,8 +153,8 @@ def test_sums_add_over_examples(model: dict[str, Any]) -> None:
     task = task_over([asked_about(number) for number in range(5)], longest=24, stride=7)
     made, examples = headed(task, model), task.examples("train", 0)
     with torch.no_grad():
-        whole = task.sums(made, task.collate(examples, CPU))
-        parts = [task.sums(made, task.collate([one], CPU)) for one in examples]
+        whole = task.sums(made, task.collate(examples))
+        parts = [task.sums(made, task.collate([one])) for one in examples]
     for name, total in whole.sums.items():
         assert float(total) == pytest.approx(sum(float(part.sums[name]) for part in parts), rel=1e-4)
         assert whole.counts[name] == len(examples)
@@ -185,7 +193,7 @@ def test_few_examples_in_windows_are_learned_with_and_without_answers(model: dic
 def test_errors_name_question_and_context() -> None:
     own = [asked_about(0)]
     task = task_over(own, longest=40, unanswerable="no")
-    scores = task.score(headed(task, BERT), "train", None, CPU)  # type: ignore[arg-type]
+    scores = task.score(session(headed(task, BERT)), "train")
     (error,) = scores["errors"]
     assert (error["question"], error["context"], error["answers"]) == (own[0].question, own[0].context, ["eve"])
     assert error["predicted"] in own[0].context
@@ -196,7 +204,7 @@ def test_what_is_no_question_is_refused() -> None:
     task = task_over([asked_about(0)], longest=40)
     made = headed(task, BERT)
     with pytest.raises(DataError, match=r"with a tab between them, or .*\(--context\): 2 problems") as caught:
-        task.predict(made, ["who has it", "who\tada has it", "who\t "], None, CPU)  # type: ignore[arg-type]
+        task.predict(session(made), ["who has it", "who\tada has it", "who\t "])
     assert "input 1: 'who has it'" in str(caught.value)
     with pytest.raises(OptionError, match=r"the body reads 40 tokens, but task.longest is 64; set task.longest=40"):
         headed(task_over([asked_about(0)], longest=64), BERT)

@@ -13,11 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from regard.core.errors import DataError, OptionError
-from regard.data.examples import ExampleCorpus
+from regard.core.inputs import Inputs
+from regard.core.task import Session
+from regard.data.corpus import Corpus
+from regard.data.examples import Tagged
 from regard.data.ledger import Ledger
-from regard.data.tagged import Tagged
+from regard.data.modalities.both import Modalities
 from regard.data.vocabularies import Vocabularies
 from regard.data.word_pieces import WordPieceTokenizer
+from regard.decoding.options import Greedy
 from regard.layers.headed import Headed
 from regard.models.bert import BertConfig
 from regard.runs.evaluate import evaluate
@@ -26,7 +30,7 @@ from regard.runs.train import train
 from regard.tasks.tagging import Tagging, TaggingConfig
 
 TINY = {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "dropout": 0.0, "position": {"longest": 40}}
-MOODS = {"kind": "world-moods", "train": 20, "validation": 2, "test": 2, "compositional": 0}
+MOODS = {"kind": "world-moods", "train_size": 20, "validation_size": 2, "test_size": 2, "compositional_size": 0}
 NAMES, PLACES, VERBS = ("Ann", "Bob", "Eve", "Tom"), ("Paris", "Rome", "Oslo"), ("sees", "likes", "leaves")
 
 
@@ -97,12 +101,14 @@ def test_answers_have_a_tag_for_every_word(run: Run) -> None:
 
 def test_words_and_entities_know_their_place_in_the_text(run: Run) -> None:
     text = "  Ann\tLee \u3000likes   Rome\n"
-    (words,) = run.task.tag(run.model, [text], run.device)
+    task: Any = run.task
+    (answer,) = task.tag(run.session(), [text])
+    words = answer.words
     assert [(one.word, one.tag) for one in words] == [
         ("Ann", "B-PER"), ("Lee", "I-PER"), ("likes", "O"), ("Rome", "B-LOC"),
     ]  # fmt: skip
     assert all(text[one.start : one.stop] == one.word for one in words)
-    (found,) = run.task.entities(run.model, [text], run.device)
+    (found,) = task.entities(run.session(), [text])
     assert [(one.label, one.text) for one in found] == [("PER", "Ann\tLee"), ("LOC", "Rome")]
     assert all(text[one.start : one.stop] == one.text for one in found)
     assert found[0].probability == pytest.approx((words[0].probability + words[1].probability) / 2)
@@ -125,7 +131,8 @@ def test_words_without_pieces_get_a_tag_and_shift_nothing(
     mixed = list(words)
     for place, sign in strange:
         mixed.insert(place, sign)
-    ours, theirs = run.task.tag(run.model, [" ".join(words), " ".join(mixed)], run.device)
+    task: Any = run.task
+    ours, theirs = (one.words for one in task.tag(run.session(), [" ".join(words), " ".join(mixed)]))
     assert [one.word for one in theirs] == mixed
     signs = {sign for _, sign in strange}
     heard = [one for one in theirs if one.word not in signs]
@@ -155,9 +162,10 @@ def test_long_sentences_are_cut_in_training_and_read_whole_in_scores(files: Path
     assert scores["words"] == len([line for line in (tmp_path / "test.conll").read_text().splitlines() if line])
     assert scores["accuracy"] > 0.97, "words far beyond the window are tagged as well as others"
     text = " ".join(line.split()[0] for line in joined.splitlines() if line)
-    (tagged,) = run.task.tag(run.model, [text], run.device)
-    assert [one.word for one in tagged] == text.split()
-    assert len(tagged) == words
+    task: Any = run.task
+    (tagged,) = task.tag(run.session(), [text])
+    assert [one.word for one in tagged.words] == text.split()
+    assert len(tagged.words) == words
 
 
 @pytest.mark.parametrize("kind", ["gpt", "llama", "recurrent", "transformer"])
@@ -195,24 +203,29 @@ SENTENCES = (
 
 
 def tagging(longest: int = 20, splits: dict[str, tuple[Tagged, ...]] | None = None, **changes: Any) -> Tagging:
-    corpus = ExampleCorpus(splits or {"train": SENTENCES}, Ledger())
+    corpus = Corpus(splits or {"train": SENTENCES}, Ledger())
     pieces = WordPieceTokenizer(vocabulary=30, minimum_frequency=1)
-    vocabularies = Vocabularies.train(pieces, corpus)  # type: ignore[arg-type]
-    return TaggingConfig(longest=longest, **changes).settled(corpus).build(corpus, vocabularies, seed=1)
+    modalities = Modalities.of_text(Vocabularies.train(pieces, corpus))  # type: ignore[arg-type]
+    return TaggingConfig(longest=longest, **changes).settled(corpus).build(corpus, modalities, seed=1)
 
 
 def model_of(task: Tagging) -> torch.nn.Module:
     torch.manual_seed(3)
-    body = BertConfig(layers=1, width=16, heads=2, dropout=0.0).build(task.sizes())
+    body = BertConfig(layers=1, width=16, heads=2, dropout=0.0).build(task.ports())
     return Headed(body, task.head(body)).eval()
+
+
+def session(task: Tagging) -> Session:
+    return Session(model_of(task), torch.device("cpu"), Greedy())
 
 
 def test_one_loss_term_a_word_and_sums_add_over_examples() -> None:
     task = tagging(dropout=0.0)
-    model, examples, here = model_of(task), task.examples("train", 0), torch.device("cpu")
-    whole = task.sums(model, task.collate(examples, here))
-    parts = [task.sums(model, task.collate([one], here)) for one in examples]
-    assert whole.counts["loss"] == task.weight(task.lengths(examples)) == 7  # eight words, one without a piece
+    model, examples = model_of(task), task.examples("train", 0)
+    batch = task.collate(examples)
+    whole = task.sums(model, batch)
+    parts = [task.sums(model, task.collate([one])) for one in examples]
+    assert whole.counts["loss"] == batch.loss_terms == 7  # eight words, one without a piece
     assert sum(len(one.text.tokens) for one in examples) > 7 + 2 * 3  # so some words have several pieces
     assert float(whole.sums["loss"].detach()) == pytest.approx(sum(float(one.sums["loss"].detach()) for one in parts))
     assert any("1 words have no piece" in note for note in task.corpus.ledger.notes)
@@ -224,11 +237,11 @@ def test_the_loss_is_read_at_the_first_piece_of_each_word() -> None:
     model = model_of(task)
     words = [task.reader.tokenizer.encode(word) for word in SENTENCES[0].words]
     ids = [1, *(id for own in words for id in own), 2]
-    logits_SC = model(torch.tensor([ids]), torch.tensor([len(ids)]))[0]
+    logits_SC = model(Inputs(torch.tensor([ids]), torch.tensor([len(ids)])))[0]
     firsts = 1 + np.cumsum([0, *map(len, words)])[:-1]
     wanted = [(place, task.places[tag]) for place, tag, own in zip(firsts, SENTENCES[0].tags, words) if own]
     expected = -sum(float(logits_SC.log_softmax(-1)[place, label].detach()) for place, label in wanted)
-    found = task.sums(model, task.collate(task.examples("train", 0)[:1], torch.device("cpu")))
+    found = task.sums(model, task.collate(task.examples("train", 0)[:1]))
     assert found.mean("loss") * found.counts["loss"] == pytest.approx(expected, rel=1e-5)
 
 
@@ -262,7 +275,7 @@ def test_schemes() -> None:
     assert "- A\n  - B" in str(caught.value)
     with pytest.raises(OptionError, match="no BIO tags"):
         task = tagging()
-        task.entities(model_of(task), ["cats sleep"], torch.device("cpu"))
+        task.entities(session(task), ["cats sleep"])
 
 
 def test_the_most_frequent_tag_stands_for_words_without_pieces() -> None:
@@ -271,9 +284,9 @@ def test_the_most_frequent_tag_stands_for_words_without_pieces() -> None:
     assert task.fallback == "A"
     more = tagging(splits={"train": (*SENTENCES, SENTENCES[1])})
     assert more.fallback == "B"
-    (words,) = more.tag(model_of(more), ["\x00 cats"], torch.device("cpu"))
-    assert words[0].tag == "B"
-    assert words[0].probability == pytest.approx(0.5)
+    (answer,) = more.tag(session(more), ["\x00 cats"])
+    assert answer.words[0].tag == "B"
+    assert answer.words[0].probability == pytest.approx(0.5)
 
 
 def test_windows_and_data_that_do_not_fit_are_refused(files: Path, tmp_path: Path) -> None:

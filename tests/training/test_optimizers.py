@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from regard.attention.heads import CrossAttention, HeadShape, SelfAttention
 from regard.attention.softmax import ScaledDot
 from regard.core.config import parse
-from regard.core.symbols import Sizes
+from regard.core.ports import text_ports
 from regard.layers.feed_forward import GatedFeedForward
 from regard.models.transformer import TransformerConfig
 from regard.training import OPTIMIZERS
@@ -206,7 +206,7 @@ def test_matrices_that_stand_on_one_another_step_as_if_each_were_alone() -> None
 
 def test_muon_takes_the_matrices_inside_and_adamw_the_rest() -> None:
     config = {"encoder_layers": 1, "decoder_layers": 1, "width": 14, "heads": 2, "tied": "none"}
-    model = parse(TransformerConfig, {**config, "position": {"kind": "relative-bias"}}).build(Sizes(17, 19))
+    model = parse(TransformerConfig, {**config, "position": {"kind": "relative-bias"}}).build(text_ports(17, 19))
     names = {weight: name for name, weight in model.named_parameters()}
     muon, adamw = MuonConfig(weight_decay=0.2, momentum=0.9, others=3.0).build(model, 0.5).members
     by_muon = {names[weight] for group in muon.param_groups for weight in group["params"]}

@@ -16,22 +16,27 @@ Examples:
   regard compare lineage --out runs/lineage --budget 3m
   regard compare bahdanau transformer-2017 --out runs/two --budget 500steps --seeds 1,2
   regard compare lineage --out runs/de-en --budget 6m --set data.kind=pairs
-      --set data.folder=path/to/multi30k --set data.source=de --set data.target=en
+      --set data.folder=path/to/multi30k --set 'data.train={source="train.de", target="train.en"}'
 """
 
 
 def compare(
-    recipes: list[str] = typer.Argument(help="Shipped recipes, files, or a shipped set such as lineage."),
-    out: Path = typer.Option(..., "--out", metavar="FOLDER", help="Where runs and report go."),
-    budget: str = typer.Option(
-        "", "--budget", metavar="TIME", help="For each training: 90s, 10m, 1h, or 2000steps; else as the recipes say."
+    recipes: list[str] = typer.Argument(
+        help="Recipes to compare: shipped names, TOML files, or a shipped set such as lineage."
     ),
-    seeds: str = typer.Option("1", "--seeds", metavar="N,…", help="One or several; the data stays the same."),
+    out: Path = typer.Option(..., "--out", metavar="FOLDER", help="Output folder for the runs and the report."),
+    budget: str = typer.Option(
+        "", "--budget", metavar="TIME",
+        help="Budget per training: 90s, 10m, 1h or 2000steps; default: as the recipes say."
+    ),
+    seeds: str = typer.Option(
+        "1", "--seeds", metavar="N,…", help="Training seeds, comma-separated; the data is the same for all."
+    ),
     settings: list[str] = typer.Option(
-        [], "--set", metavar="A.B=C", help="Override a value in every recipe; as often as you like."
+        [], "--set", metavar="A.B=C", help="Override a value in every recipe; repeatable."
     ),
     cost_seconds: float = typer.Option(
-        20.0, "--cost-seconds", metavar="S", min=0.1, help="How long the report may time single layers."
+        20.0, "--cost-seconds", metavar="S", min=0.1, help="Seconds that the report may spend on timing single layers."
     ),
     long_sequences: str = typer.Option(
         "", "--long-sequences", metavar="N,…",

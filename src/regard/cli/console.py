@@ -22,7 +22,8 @@ console = Console(highlight=False, emoji=False)
 notes = Console(stderr=True, highlight=False, emoji=False)
 
 JSON_OPTION = typer.Option(
-    False, "--json", metavar="", help="One JSON object on standard output; all else on standard error."
+    False, "--json", metavar="",
+    help="Print one JSON object to standard output; everything else goes to standard error."
 )
 
 

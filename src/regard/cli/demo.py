@@ -33,7 +33,7 @@ ON_THE_PAGE = (
 
 
 def demo(
-    out: Path = typer.Option(Path("demo"), "--out", metavar="FOLDER", help="Where the run and the page are written."),
+    out: Path = typer.Option(Path("demo"), "--out", metavar="FOLDER", help="Output folder for the run and the page."),
     settings: list[str] = typer.Option([], "--set", metavar="A.B=C", help="Override a value of the recipe."),
     as_json: bool = JSON_OPTION,
 ) -> None:

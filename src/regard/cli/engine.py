@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 ENGINES = ("torch", "ctranslate2")
 ENGINE = typer.Option(
-    "torch", "--engine", metavar="NAME", help="Who finds the answers: torch or ctranslate2 (converted on first use)."
+    "torch", "--engine", metavar="NAME", help="Inference engine: torch or ctranslate2 (converted on first use)."
 )
 ENGINE_DTYPE = typer.Option(
     "", "--engine-dtype", metavar="TYPE", show_default=False,
-    help="Of ctranslate2's weights: float32 (usual, the same answers) or int8 (faster, nearly the same).",
+    help="Weight type for ctranslate2: float32 (default, same answers) or int8 (faster, nearly the same).",
 )  # fmt: skip
 
 
@@ -31,6 +31,6 @@ def through(run: Run, engine: str, dtype: str) -> Run:
         if dtype:
             raise OptionError("--engine-dtype belongs to --engine ctranslate2; leave it out, or name that engine")
         return run
-    from regard.interop.ctranslate2_engine import engine_of
+    from regard.interop.ctranslate2.engine import engine_of
 
     return run.through(engine_of(run, dtype or "float32"))

@@ -34,13 +34,15 @@ SHOWN = (
 
 
 def evaluate(
-    run: Path = typer.Argument(help="A run folder."),
-    source: Path = typer.Option(None, "--source", metavar="FILE", help="Sentences to translate, one a line."),
-    reference: Path = typer.Option(None, "--reference", metavar="FILE", help="Their references, one a line."),
+    run: Path = typer.Argument(help="Run folder."),
+    source: Path = typer.Option(
+        None, "--source", metavar="FILE", help="Inputs to score instead of the run's own test split, one per line."
+    ),
+    reference: Path = typer.Option(None, "--reference", metavar="FILE", help="References for --source, one per line."),
     beam: int = typer.Option(0, "--beam", metavar="N", min=0, help=BEAM, show_default=False),
     greedy: bool = typer.Option(False, "--greedy", metavar="", help=GREEDY),
     against: Path = typer.Option(
-        None, "--against", metavar="RUN", help="Another run: paired significance on the same sentences."
+        None, "--against", metavar="RUN", help="Compare with another run: paired significance test on the same inputs."
     ),
     engine: str = ENGINE,
     engine_dtype: str = ENGINE_DTYPE,
@@ -56,7 +58,7 @@ def evaluate(
 
     loaded = through(load(run), engine, engine_dtype)
     if chooses(loaded):
-        refuse_decoding(loaded.task, said({"beam": beam, "greedy": greedy}))
+        refuse_decoding(loaded, said({"beam": beam, "greedy": greedy}))
     options = choose(loaded.recipe.decoding, beam=beam, greedy=greedy)
     with counting("scoring") as progress:
         scores = score(loaded, source=source or "", reference=reference or "", options=options, progress=progress)

@@ -26,11 +26,12 @@ NEXT = {
 
 
 def export(
-    run: Path = typer.Argument(help="A run folder; which kinds of model can go depends on the format."),
+    run: Path = typer.Argument(help="Run folder; which models can be exported depends on the format."),
     to: str = typer.Option(..., "--to", metavar="FORMAT", help=FORMATS),
-    out: Path = typer.Option(..., "--out", metavar="FOLDER", help="The folder to make."),
+    out: Path = typer.Option(..., "--out", metavar="FOLDER", help="Output folder."),
     dtype: str = typer.Option(
-        "", "--dtype", metavar="TYPE", help="Of ctranslate2's weights: float32 (usual) or int8.", show_default=False
+        "", "--dtype", metavar="TYPE",
+        help="Weight type for ctranslate2: float32 (default) or int8.", show_default=False
     ),
     as_json: bool = JSON_OPTION,
 ) -> None:

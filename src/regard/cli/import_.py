@@ -22,18 +22,18 @@ GIVEN = {
 
 
 def import_(
-    folder: Path = typer.Argument(help="A Hugging Face folder of a GPT-2, Llama, Marian, BERT, …, with its tokenizer."),
-    out: Path = typer.Option(..., "--out", metavar="RUN", help="The run folder to make."),
+    folder: Path = typer.Argument(help="Hugging Face folder of a GPT-2, Llama, Marian, BERT, … with its tokenizer."),
+    out: Path = typer.Option(..., "--out", metavar="RUN", help="Run folder to create."),
     convert: bool = typer.Option(
-        False, "--convert", metavar="", help="Take the tensors, and nothing else, out of pickled weights."
+        False, "--convert", metavar="", help="Read pickled weights (tensors only, no code is run)."
     ),
     ignored: list[str] = typer.Option(
-        [], "--ignore", metavar="NAME", help="A setting of config.json that changes nothing; as often as you like."
+        [], "--ignore", metavar="NAME", help="Ignore this key of config.json; repeatable."
     ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Turn a Hugging Face folder into a run."""
-    from regard.interop.importing import import_folder
+    from regard.interop.huggingface.importing import import_folder
 
     imported = import_folder(folder, out, convert=convert, ignored=ignored)
     for note in imported.notes:

@@ -33,11 +33,11 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     no_color: bool = typer.Option(
-        False, "--no-color", metavar="", help="No colour (the variable NO_COLOR does the same)."
+        False, "--no-color", metavar="", help="Turn colour off (like the environment variable NO_COLOR)."
     ),
     debug: bool = typer.Option(False, "--debug", metavar="", help="Show the traceback of an error."),
     version: bool = typer.Option(
-        False, "--version", metavar="", callback=_version, is_eager=True, help="Show the version."
+        False, "--version", metavar="", callback=_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
     if no_color:

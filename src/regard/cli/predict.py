@@ -35,59 +35,71 @@ Examples:
 
 
 def predict(
-    run: Path = typer.Argument(help="A run folder."),
+    run: Path = typer.Argument(help="Run folder."),
     texts: list[str] = typer.Argument(
-        None, help="Texts (after -- if one begins with a dash); without them and --file, standard input is read."
+        None, help="Inputs: texts, or paths of pictures (after -- if one begins with a dash); default: standard input."
     ),
-    file: Path = typer.Option(None, "--file", metavar="FILE", help="Texts, one a line."),
+    file: Path = typer.Option(None, "--file", metavar="FILE", help="Read inputs from a file, one per line."),
     beam: int = typer.Option(0, "--beam", metavar="N", min=0, help=BEAM, show_default=False),
     greedy: bool = typer.Option(False, "--greedy", metavar="", help=GREEDY),
-    temperature: float = typer.Option(None, "--temperature", metavar="T", min=0.0, help="Sample; higher is bolder."),
-    top_k: int = typer.Option(None, "--top-k", metavar="K", min=0, help="Sample among the K best tokens (0: all)."),
+    temperature: float = typer.Option(
+        None, "--temperature", metavar="T", min=0.0, help="Sample with this temperature; higher is more random."
+    ),
+    top_k: int = typer.Option(
+        None, "--top-k", metavar="K", min=0, help="Sample from the K most probable tokens (0: all)."
+    ),
     top_p: float = typer.Option(
-        None, "--top-p", metavar="P", min=0.0, max=1.0, help="Sample among the best tokens that together hold P."
+        None, "--top-p", metavar="P", min=0.0, max=1.0,
+        help="Sample from the smallest set of tokens with total probability P."
     ),
     min_p: float = typer.Option(
         None, "--min-p", metavar="P", min=0.0, max=1.0,
-        help="Sample among tokens at least P times as probable as the best.",
+        help="Sample from tokens at least P times as probable as the best.",
     ),
     repetition_penalty: float = typer.Option(
-        None, "--repetition-penalty", metavar="X", min=0.0, help="Above 1: what was said becomes less probable."
+        None, "--repetition-penalty", metavar="X", min=0.0,
+        help="Above 1: tokens that were already used become less probable."
     ),
-    seed: int = typer.Option(None, "--seed", metavar="N", min=0, help="Of sampling: same seed, same answers."),
+    seed: int = typer.Option(
+        None, "--seed", metavar="N", min=0, help="Sampling seed; the same seed gives the same answers."
+    ),
     n_best: int = typer.Option(
-        1, "--n-best", metavar="N", min=1, help="Answers a text, each behind the text's number and its rank."
+        1, "--n-best", metavar="N", min=1,
+        help="Print the N best answers per input, prefixed with input number and rank."
     ),
-    scores: bool = typer.Option(False, "--scores", metavar="", help="The log-probability before each answer."),
+    scores: bool = typer.Option(False, "--scores", metavar="", help="Print the log-probability before each answer."),
     alignment: bool = typer.Option(
-        False, "--alignment", metavar="", help="Word links source-target, counted from 0, after each answer."
+        False, "--alignment", metavar="",
+        help="Print word alignments (source-target, counted from 0) after each answer."
     ),
     reference: Path = typer.Option(
-        None, "--reference", metavar="FILE", help="Nothing is decoded: these answers, one a line, are scored."
+        None, "--reference", metavar="FILE", help="Score these answers, one per line, instead of decoding."
     ),
-    prompt: str = typer.Option(None, "--prompt", metavar="TEXT", help="A language model writes on from here."),
+    prompt: str = typer.Option(None, "--prompt", metavar="TEXT", help="Prompt for a language model to continue."),
     max_tokens: int = typer.Option(
-        0, "--max-tokens", metavar="N", min=0, help="The most tokens of an answer.", show_default=False
+        0, "--max-tokens", metavar="N", min=0, help="Maximum number of tokens per answer.", show_default=False
     ),
     stop: list[str] = typer.Option(
-        [], "--stop", metavar="TEXT", help="An answer ends before this; as often as you like."
+        [], "--stop", metavar="TEXT", help="Stop before this string; repeatable."
     ),
-    echo: bool = typer.Option(False, "--echo", metavar="", help="The prompt before its continuation."),
-    interactive: bool = typer.Option(False, "--interactive", metavar="", help="A prompt that one can talk to."),
+    echo: bool = typer.Option(False, "--echo", metavar="", help="Print the prompt before its continuation."),
+    interactive: bool = typer.Option(False, "--interactive", metavar="", help="Start an interactive session."),
     shots: Path = typer.Option(
-        None, "--shots", metavar="FILE", help="Examples, input TAB answer a line, that are shown before every prompt."
+        None, "--shots", metavar="FILE",
+        help="Few-shot examples put before every prompt, one per line: input TAB answer."
     ),
     keep_end: bool = typer.Option(
-        False, "--keep-end", metavar="", help="Of a prompt beyond the context, keep the end."
+        False, "--keep-end", metavar="", help="Keep only the end of a prompt that is longer than the context."
     ),
     context: Path = typer.Option(
-        None, "--context", metavar="FILE", help="The text that answers all questions; else a tab parts the two."
+        None, "--context", metavar="FILE",
+        help="Context for all questions; without it, question and context are separated by a tab."
     ),
     engine: str = ENGINE,
     engine_dtype: str = ENGINE_DTYPE,
     as_json: bool = JSON_OPTION,
 ) -> None:
-    """Answer texts with a trained run: one line in, one line out; or let a language model write on."""
+    """Answer inputs with a trained run, one line per input; or continue a prompt with a language model."""
     if texts and file is not None:
         raise OptionError("give texts on the command line or --file, not both")
     chosen = {"beam": beam, "greedy": greedy, "temperature": temperature, "top_k": top_k, "top_p": top_p,
@@ -109,7 +121,7 @@ def predict(
     loaded = through(load(run), engine, engine_dtype)
     if chooses(loaded):
         written = {"scores": scores, "reference": reference, "alignment": alignment}
-        refuse_decoding(loaded.task, said({**chosen, "n_best": 1, **written}))
+        refuse_decoding(loaded, said({**chosen, "n_best": 1, **written}))
     options = None if reference is not None else choose(loaded.recipe.decoding, **chosen)
     manner = Manner(tuple(stop), echo, keep_end, Shots.read(shots) if shots is not None else Shots())
     if interactive:
@@ -129,7 +141,7 @@ def predict(
         inputs = in_context(loaded, inputs, context)
     if chooses(loaded):
         with counting("reading") as progress:
-            tell_choices(loaded, inputs, n_best, progress, as_json=as_json)
+            tell_choices(loaded, inputs, n_best, options, progress, as_json=as_json)
         return
     if reference is not None:
         answers = score_given(loaded, inputs, read_lines(reference))
@@ -146,7 +158,9 @@ def predict(
 
 def in_context(run: Run, questions: list[str], context: Path) -> list[str]:
     """Every question with the text of a file behind it."""
-    if not hasattr(run.task, "answer"):
+    from regard.core.capabilities import AnswersQuestions
+
+    if not isinstance(run.task, AnswersQuestions):
         raise OptionError(f"--context belongs to runs that answer questions; this one is for {run.recipe.task.kind}")
     text = " ".join(read_lines(context)).replace("\t", " ")
     return [f"{question}\t{text}" if question.strip() else "" for question in questions]

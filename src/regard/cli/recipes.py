@@ -61,7 +61,7 @@ def list_recipes(as_json: bool = JSON_OPTION) -> None:
 @app.command("show")
 def show_recipe(
     name: str = typer.Argument(help="A shipped recipe."),
-    full: bool = typer.Option(False, "--full", metavar="", help="With every default written out."),
+    full: bool = typer.Option(False, "--full", metavar="", help="Write out every default."),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Show a recipe, as shipped or complete.

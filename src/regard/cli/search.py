@@ -24,12 +24,12 @@ Examples:
 
 
 def search(
-    run: Path = typer.Argument(help="A run folder: an embedding run, or any whose model reads texts."),
-    file: Path = typer.Argument(help="Texts, one a line; their vectors are kept beside it."),
-    queries: list[str] = typer.Argument(help="What is looked for (after -- if one begins with a dash)."),
-    top: int = typer.Option(10, "--top", metavar="K", min=1, help="Lines for each query."),
+    run: Path = typer.Argument(help="Run folder: an embedding run, or any run whose model reads texts."),
+    file: Path = typer.Argument(help="Texts to search, one per line; their vectors are cached beside the file."),
+    queries: list[str] = typer.Argument(help="Search queries (after -- if one begins with a dash)."),
+    top: int = typer.Option(10, "--top", metavar="K", min=1, help="Number of results per query."),
     pooling: str = typer.Option(
-        "", "--pooling", metavar="HOW", help="mean, first, last or pooler; by default as the run was trained, or mean."
+        "", "--pooling", metavar="HOW", help="mean, first, last or pooler; default: as the run was trained, else mean."
     ),
     as_json: bool = JSON_OPTION,
 ) -> None:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from regard.decoding.options import Strategy
 
 
-BEAM = "Beam size; without a way of decoding, the recipe's own is used."
-GREEDY = "The best token at every step."
+BEAM = "Beam size; without decoding options, the recipe's own are used."
+GREEDY = "Take the most probable token at every step."
 UNSAID = {"beam": 0, "max_tokens": 0, "n_best": 1}
 """What an option holds when nobody gave it, where that is a number and not nothing or no."""
 
@@ -61,7 +61,7 @@ def _named(
     named = [name for name, wanted in ways.items() if wanted]
     if len(named) > 1:
         raise OptionError(f"{' and '.join(named)} do not go together; choose one way of decoding")
-    own_way = not named and hasattr(default, "seed")
+    own_way = not named and isinstance(default, Sampling)
     if seed is not None and not sampling and not own_way:
         way = named[0] if named else f"this run's own decoding ({default.kind})"
         raise OptionError(f"--seed belongs to sampling, and {way} leaves nothing to chance; add --temperature T")
@@ -78,16 +78,16 @@ def _named(
         if n_best > beam:
             raise OptionError(f"--beam {beam} keeps {beam} answers and --n-best wants {n_best}; give --beam {n_best}")
         return parse(Beam, {**_kept(default, "beam"), "size": beam, "n_best": max(n_best, 1)}, where)
-    if n_best > 1 and not hasattr(default, "n_best"):
+    if n_best > 1 and not isinstance(default, Beam | Sampling):
         raise OptionError(
             f"this run's own decoding is {default.kind}, which knows one answer only; "
             f"use --beam {n_best} or --temperature 1 with --n-best"
         )
     drawn = {} if seed is None else {"seed": seed}
     if n_best > 1:
-        size = {"size": max(default.size, n_best)} if hasattr(default, "size") else {}
+        size = {"size": max(default.size, n_best)} if isinstance(default, Beam) else {}
         return parse(type(default), {**default.model_dump(), **size, **answers, **drawn}, where)
-    alone = answers if hasattr(default, "n_best") else {}  # the recipe may keep several; asked for is one
+    alone = answers if isinstance(default, Beam | Sampling) else {}  # the recipe may keep several; asked for is one
     return default.model_copy(update={**drawn, **alone})
 
 

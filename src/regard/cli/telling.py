@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from regard.cli.console import console, plain, write_json
 from regard.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from regard.core.answers import LabelAnswer, SpanAnswer, TaggedWord, TagsAnswer
+    from regard.core.task import Progress
+    from regard.decoding.options import Strategy
+    from regard.runs.load import Run
 
 SHOWN = 4
 """Digits of a probability."""
@@ -18,15 +24,26 @@ AROUND = 60
 COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta", "bright_yellow")
 
 
-def chooses(run: Any) -> bool:
+def chooses(run: Run) -> bool:
     """Whether a run's answers are chosen among what is there, not written."""
-    return any(hasattr(getattr(run, "task", None), name) for name in TOLD)
+    from regard.core.capabilities import AnswersQuestions, Classifies, Tags
+
+    return isinstance(run.task, Classifies | Tags | AnswersQuestions)
 
 
-def tell_choices(run: Any, inputs: Sequence[str], n_best: int, progress: Any, *, as_json: bool) -> None:
+def tell_choices(
+    run: Run, inputs: Sequence[str], n_best: int, options: Strategy, progress: Progress | None, *, as_json: bool
+) -> None:
     """One line in, one line out; an empty line has no answer."""
-    method = next(name for name in TOLD if hasattr(run.task, name))
-    TOLD[method](run, inputs, n_best, progress, as_json=as_json)
+    from regard.core.capabilities import Classifies, Tags
+
+    answers = spread(inputs, lambda texts: run.answers(texts, options, progress))
+    if isinstance(run.task, Classifies):
+        tell_labels(inputs, answers, n_best, as_json=as_json)
+    elif isinstance(run.task, Tags):
+        tell_tags(inputs, answers, n_best, as_json=as_json)
+    else:
+        tell_spans(inputs, answers, n_best, as_json=as_json)
 
 
 def spread(inputs: Sequence[str], find: Callable[[list[str]], Sequence[Any]]) -> list[Any]:
@@ -43,25 +60,25 @@ def lead(number: int, rank: int, n_best: int) -> str:
     return f"{number}\t{rank}\t" if n_best > 1 else ""
 
 
-def tell_labels(run: Any, inputs: Sequence[str], n_best: int, progress: Any, *, as_json: bool) -> None:
-    """The label of each text and its probability."""
-    answers = spread(inputs, lambda texts: run.task.classify(run.model, texts, run.device, progress))
+def tell_labels(inputs: Sequence[str], answers: list[list[LabelAnswer]], n_best: int, *, as_json: bool) -> None:
+    """The label of each input and its probability."""
     kept = [own[:n_best] for own in answers]
     if as_json:
-        labels = [[label for label, _ in own] if n_best > 1 else (own[0][0] if own else "") for own in kept]
-        write_json({"inputs": list(inputs), "outputs": labels, "probabilities": [dict(own) for own in answers]})
+        labels = [[one.label for one in own] if n_best > 1 else (own[0].label if own else "") for own in kept]
+        probabilities = [{one.label: one.score for one in own} for own in answers]
+        write_json({"inputs": list(inputs), "outputs": labels, "probabilities": probabilities})
         return
     for number, own in enumerate(kept, start=1):
         if not own:
             tell("")
-        for rank, (label, share) in enumerate(own, start=1):
+        for rank, one in enumerate(own, start=1):
             style = "bold" if rank == 1 else "dim"
-            tell(f"{lead(number, rank, n_best)}[{style}]{plain(label)}[/{style}]\t{share:.{SHOWN}f}")
+            tell(f"{lead(number, rank, n_best)}[{style}]{plain(one.label)}[/{style}]\t{one.score:.{SHOWN}f}")
 
 
-def tell_tags(run: Any, inputs: Sequence[str], n_best: int, progress: Any, *, as_json: bool) -> None:
+def tell_tags(inputs: Sequence[str], answers: list[list[TagsAnswer]], n_best: int, *, as_json: bool) -> None:
     """Each word with its tag, in the tag's colour; in a file or another program word/TAG."""
-    tagged = spread(inputs, lambda texts: run.task.tag(run.model, texts, run.device, progress))
+    tagged = [own[0].words if own else () for own in answers]
     if as_json:
         outputs = [" ".join(f"{one.word}/{one.tag}" for one in own) for own in tagged]
         words = [[one._asdict() for one in own] for own in tagged]
@@ -77,20 +94,14 @@ def kind_of(tag: str) -> str:
     return tag.removeprefix("B-").removeprefix("I-")
 
 
-def _tagged(one: Any, colours: dict[str, str]) -> str:
+def _tagged(one: TaggedWord, colours: dict[str, str]) -> str:
     colour = colours.get(kind_of(one.tag))
     word = plain(one.word)
     return f"[{colour}]{word}[/{colour}][dim]/{plain(one.tag)}[/dim]" if colour else f"{word}[dim]/{one.tag}[/dim]"
 
 
-def tell_answers(run: Any, inputs: Sequence[str], n_best: int, progress: Any, *, as_json: bool) -> None:
+def tell_spans(inputs: Sequence[str], answers: list[list[SpanAnswer]], n_best: int, *, as_json: bool) -> None:
     """The answer, its probability and the characters of the context between which it stands, counted from 0."""
-    from regard.tasks.answer_spans import question_and_context
-
-    def find(texts: list[str]) -> Sequence[Any]:
-        return run.task.answer(run.model, question_and_context(texts), run.device, n_best, progress)
-
-    answers = spread(inputs, find)
     if as_json:
         found = [[{"text": one.text, "probability": one.probability, "start": one.start, "stop": one.stop}
                   for one in own] for own in answers]  # fmt: skip
@@ -118,14 +129,10 @@ def tell(marked: str) -> None:
         sys.stdout.write(f"{Text.from_markup(marked).plain}\n")
 
 
-def refuse_decoding(task: Any, named: Sequence[str]) -> None:
+def refuse_decoding(run: Run, named: Sequence[str]) -> None:
     """Whoever chooses among labels or places searches for no words."""
     if named:
         raise OptionError(
-            f"{', '.join(named)} belong to runs that write answers; this one ({task.config.kind}) chooses among what "
-            "is there: leave them out"
+            f"{', '.join(named)} belong to runs that write answers; this one ({run.recipe.task.kind}) chooses among "
+            "what is there: leave them out"
         )
-
-
-TOLD: dict[str, Any] = {"classify": tell_labels, "tag": tell_tags, "answer": tell_answers}
-"""What a task can do, and how it is told."""

@@ -31,22 +31,23 @@ Examples:
 
 
 def train(
-    recipe: str = typer.Argument(help="A shipped recipe (see: regard recipes list) or a TOML file."),
-    out: Path = typer.Option(..., "--out", metavar="FOLDER", help="The run folder to make."),
+    recipe: str = typer.Argument(help="Shipped recipe (see: regard recipes list) or a TOML file."),
+    out: Path = typer.Option(..., "--out", metavar="FOLDER", help="Run folder to create."),
     settings: list[str] = typer.Option(
-        [], "--set", metavar="A.B=C", help="Override a value by its path; as often as you like."
+        [], "--set", metavar="A.B=C", help="Override a value by its path; repeatable."
     ),
     start: Path = typer.Option(
-        None, "--from", metavar="RUN", help="Start from the model, tokenizer and weights of this run; heads are new."
+        None, "--from", metavar="RUN",
+        help="Start from the model, tokenizer and weights of this run; task heads are new."
     ),
     resume: bool = typer.Option(
-        False, "--resume", metavar="", help="Go on from the newest whole checkpoint in the folder."
+        False, "--resume", metavar="", help="Continue from the newest complete checkpoint in the folder."
     ),
     budget: str = typer.Option(
         "", "--budget", metavar="TIME", help="90s, 10m or 1h, turned into steps by a short measurement; or 2000steps."
     ),
     ranks: int = typer.Option(
-        1, "--ranks", metavar="N", min=1, help="Processes on this machine that share every step.",
+        1, "--ranks", metavar="N", min=1, help="Number of processes on this machine that share every step.",
         show_default=False,
     ),
     as_json: bool = JSON_OPTION,
@@ -85,7 +86,7 @@ def train_here(
         return  # under torchrun the leading process speaks for all
     if not bar.total:
         say("this run was finished already; nothing was done", to=notes)
-    page = analysed(out) if bar.total else None
+    page = analysed(out) if bar.total and chosen.task.explains_itself else None
     if as_json:
         write_json(asdict(trained))
         return
@@ -97,36 +98,31 @@ def train_here(
     )
     if page is not None:
         say(plain(f"what it has learned: {page}"))
-    gap = ""
-    if chosen.task.kind == "masked-language-model":
-        gap = f" with a {'<mask>' if chosen.tokenizer.kind == 'bpe' else '[MASK]'}"
-    asked = "--prompt \"a beginning\"" if page is not None else f"\"a sentence{gap}\""
+    asked = chosen.task.example(chosen.tokenizer) if chosen.input.is_text else chosen.input.example
     say(plain(f"next: regard evaluate {out}\n      regard predict {out} {asked}"), style="dim")
 
 
-def analysed(out: Path) -> Path | None:
-    """The page about a language model that has just been trained; other tasks have none yet."""
+def analysed(out: Path) -> Path:
+    """The page about what has just been trained."""
     from regard.inspection.writing import write_analysis
     from regard.inspection.writing_page import writing_page
     from regard.runs.load import load
 
     run = load(out)
-    if not hasattr(run.task, "continuation"):
-        return None
     with notes.status("looking at what it has learned"):
         return write_analysis(run, writing_page)
 
 
 def within_budget(recipe: Recipe, budget: str, out: Path, *, resume: bool) -> Recipe:
     """The recipe with as many steps as the budget allows; a run that goes on keeps the steps it was given."""
-    from regard.core.config import read_toml
     from regard.runs.budget import Budget, measure_pace, with_steps
     from regard.runs.folder import RunFolder
+    from regard.runs.upgrade import read_run_recipe
 
     given = Budget.parse(budget)
     held = RunFolder(out).recipe
     if resume and held.exists():
-        return with_steps(recipe, int(read_toml(held)["training"]["steps"]))
+        return with_steps(recipe, int(read_run_recipe(held)["training"]["steps"]))
     if given.steps:
         return with_steps(recipe, given.steps)
     RunFolder(out).refuse_other(recipe.to_toml(), resume=resume)  # before the measurement, not after it

@@ -11,7 +11,7 @@ from regard.cli.console import notes, say, write_json
 from regard.core.errors import DataError
 
 if TYPE_CHECKING:
-    from regard.core.seams import Answer
+    from regard.core.answers import Answer
     from regard.runs.load import Run
 
 
@@ -57,7 +57,7 @@ class Manner:
 
 def write_on(run: Run, prompt: str, options: Any, manner: Manner, *, as_json: bool) -> None:
     """The continuation of one prompt, as it is written; with several answers, or as JSON, when it is there."""
-    many = getattr(options, "n_best", 1) > 1
+    many = options.answers > 1
     if not as_json and not many and options.kind != "beam":
         if manner.echo:
             _show(prompt)
@@ -85,7 +85,7 @@ def talk(run: Run, options: Any, manner: Manner) -> None:
         line = sys.stdin.readline()
         if not line:
             return
-        seeded = options.model_copy(update={"seed": options.seed + turn}) if hasattr(options, "seed") else options
+        seeded = options.reseeded(turn)
         turn += 1
         try:
             write_on(run, line.rstrip("\n"), seeded, manner, as_json=False)

@@ -234,6 +234,6 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise RecipeError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
 
 
-def to_toml(config: Config) -> str:
-    """The complete configuration, every default written out."""
-    return tomli_w.dumps(config.model_dump())
+def to_toml(config: Config | Mapping[str, Any]) -> str:
+    """The complete configuration, every default written out; or a tree of tables as it is."""
+    return tomli_w.dumps(config.model_dump() if isinstance(config, Config) else dict(config))

@@ -1,21 +1,24 @@
-"""The seams of the house, each a Protocol with its law: mechanism, position, decodable, engine, task."""
+"""The seams of the house, each a Protocol with its law: mechanism, position, decodable, body, engine, observer.
+
+Tasks have files of their own: ``task``, ``capabilities``, ``batch`` and ``answers`` beside this one.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    import numpy as np
-    import torch
     from torch import Tensor, nn
 
     from regard.attention.cache import AttentionCache
     from regard.attention.masks import Mask
     from regard.attention.places import Places
-    from regard.core.symbols import Sizes
+    from regard.core.anatomy import Anatomy
+    from regard.core.inputs import Inputs, States
+    from regard.core.task import Progress
 
 
 @runtime_checkable
@@ -66,7 +69,7 @@ class Position(Protocol):
     """
 
     @property
-    def capacity(self) -> int:
+    def max_length(self) -> int:
         """How many positions there are; 0: as many as one likes."""
         ...
 
@@ -98,6 +101,26 @@ class DecodingState(Protocol):
     def join(self, other: Any) -> DecodingState: ...
 
 
+@runtime_checkable
+class CarriesOn(Protocol):
+    """A decoding state of constant size, which can go on from window to window of a text (a recurrent one)."""
+
+    @property
+    def rows(self) -> int: ...
+
+    def detached(self) -> CarriesOn:
+        """The same, through which no gradient flows."""
+        ...
+
+    def tensors(self) -> dict[str, Tensor]:
+        """All of it, by name, for checkpoints."""
+        ...
+
+    def restored(self, tensors: Mapping[str, Tensor]) -> CarriesOn:
+        """A state of this shape that remembers the given tensors."""
+        ...
+
+
 class Decodable(Protocol):
     """A model from which an answer can be read token by token.
 
@@ -116,28 +139,84 @@ class Decodable(Protocol):
         ...
 
 
+@runtime_checkable
 class Body(Protocol):
-    """A model that gives every token of a text a state; heads of tasks stand on it. Every family of the house is one.
+    """A model that gives every position of an input a state; heads of tasks stand on it. Every family of the house is
+    one.
 
-    Law: what is padded has no influence on the states of what is there. ``sight`` says whether a state knows both
-    sides of its token or only what stood before; ``capacity`` how many tokens it can read (0: as many as one likes);
-    ``reading`` names the modules that are needed for it: the others write, and a head takes their place.
+    Law: what is padded has no influence on the states of what is there. With ``causal`` a state knows only what
+    stood before its position, else both sides of it; ``max_length`` how many it can read (0: as many as one likes).
+    Its anatomy names the modules that are needed for reading: the others write, and a head takes their place.
     """
 
-    reading: tuple[str, ...]
+    anatomy: Anatomy
 
     @property
-    def sight(self) -> Literal["both", "before"]: ...
+    def causal(self) -> bool: ...
 
     @property
-    def capacity(self) -> int: ...
+    def max_length(self) -> int: ...
 
     @property
-    def state_width(self) -> int: ...
+    def width(self) -> int: ...
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
-        """states_BSD of padded texts; ``segments_BS`` tells apart what is read together, for families that ask."""
+    def represent(self, inputs: Inputs) -> States: ...
+
+
+@runtime_checkable
+class HasGrid(Protocol):
+    """A body whose positions fill a grid (the patches of a picture), row by row after its class token."""
+
+    @property
+    def grid(self) -> tuple[int, ...]: ...
+
+    @property
+    def class_tokens(self) -> int:
+        """How many positions come before those of the grid."""
         ...
+
+
+@runtime_checkable
+class ReadsAndWrites(Protocol):
+    """A model with a source and an answer, which may have limits of their own."""
+
+    @property
+    def max_lengths(self) -> tuple[int, int]:
+        """How many positions a source and an answer may have; 0: as many as one likes."""
+        ...
+
+
+def max_lengths_of(model: Any) -> tuple[int, int]:
+    """The limits of source and answer; a model that states none has none."""
+    return model.max_lengths if isinstance(model, ReadsAndWrites) else (0, 0)
+
+
+def max_length_of(model: Any) -> int:
+    """How many positions a body reads at once; 0: as many as one likes."""
+    return model.max_length if isinstance(model, Body) else 0
+
+
+@runtime_checkable
+class GuessesWords(Protocol):
+    """A head that says what is hidden: ``transform`` makes of states what is compared with every word."""
+
+    words: Any
+
+    def transform(self, states_ND: Tensor) -> Tensor: ...
+
+
+@runtime_checkable
+class HasPooler(Protocol):
+    """A body that makes one vector of a text's states."""
+
+    pooler: nn.Module
+
+
+@runtime_checkable
+class RelatesTexts(HasPooler, Protocol):
+    """A body that can say whether two texts follow one another."""
+
+    relation: nn.Module
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,15 +227,6 @@ class Hypothesis:
     log_probability: float
     score: float
     finished: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One answer as a user sees it, with its total log-probability and its score in the search."""
-
-    text: str
-    log_probability: float
-    score: float
 
 
 class Engine(Protocol):
@@ -181,82 +251,6 @@ class Engine(Protocol):
         progress: Progress | None = None,
         watch: Callable[[Sequence[int]], Any] | None = None,
     ) -> list[list[Hypothesis]]: ...
-
-
-@dataclass(slots=True)
-class Sums:
-    """Named sums with their counts, so that means over batches, accumulation and ranks come out right.
-
-    ``sums["loss"]`` is the differentiable total; ``counts`` divides it.
-    """
-
-    sums: dict[str, Tensor]
-    counts: dict[str, int]
-
-    def mean(self, name: str) -> float:
-        return float(self.sums[name].detach()) / max(self.counts[name], 1)
-
-
-Progress = Callable[[int, int], None]
-"""Is told how many of how many are done."""
-
-
-class Task(Protocol):
-    """What is asked of a model and what counts as good; the training loop knows a task only through this.
-
-    Law: ``sums(model, batch)`` adds over examples, i.e. the sums over the parts of a batch equal the sums over
-    the whole, unless ``additive`` is False; then accumulation and several ranks are refused.
-
-    A task may also have: ``tokens(lengths_NA)`` (how many tokens are read, where that is not the number of loss
-    terms), ``weights(epoch)`` (how often each training example is seen), ``one_shape`` (True: nearly all batches are as
-    wide and as long as one another), ``order(examples, budget)`` (its own batches, or None), ``carried()`` and
-    ``restore(tensors)`` (what it keeps from step to step, for checkpoints), ``derived(split, means)`` (figures that
-    are no means), ``glimpse(model, device)`` (a sample to look at), ``head(body)`` (what stands on a body in the
-    place of its writing parts), ``check_room(model, budget)`` (refuses, before the first step, examples that
-    the model has no positions for, or a training step no tokens), ``spelled(sources, answers)`` (given texts as the
-    model reads and writes them, where answers are shown in another form), ``compare(pairs, first,
-    second)`` (a test of two systems' answers, where BLEU is not its score), and in ``predict`` and ``score`` a keyword
-    ``engine``: who searches for answers in the model's place. Its configuration may have ``settled(corpus)``, the same
-    with what the data decides, and ``unsettled()``.
-    """
-
-    additive: bool
-
-    def sizes(self) -> Sizes:
-        """What the data fixes about the model."""
-        ...
-
-    def examples(self, split: str, epoch: int) -> Sequence[Any]:
-        """The encoded examples of a split, the same for the same (seed, epoch)."""
-        ...
-
-    def lengths(self, examples: Sequence[Any]) -> np.ndarray:
-        """lengths_NA: the sizes of every example along each padded axis, which batches are made from."""
-        ...
-
-    def weight(self, lengths_NA: np.ndarray) -> int:
-        """How many loss terms the examples of these lengths hold (the count of ``sums["loss"]``)."""
-        ...
-
-    def collate(self, examples: Sequence[Any], device: torch.device) -> Any:
-        """Examples become one batch of tensors."""
-        ...
-
-    def sums(self, model: nn.Module, batch: Any) -> Sums:
-        """A batch becomes named sums; ``loss`` is the one that is trained on."""
-        ...
-
-    def predict(
-        self, model: nn.Module, inputs: Sequence[Any], options: Any, device: torch.device, progress: Progress | None
-    ) -> list[list[Answer]]:
-        """For each input its answers, best first, in the order of the inputs."""
-        ...
-
-    def score(
-        self, model: nn.Module, split: str, options: Any, device: torch.device, progress: Progress | None
-    ) -> dict[str, Any]:
-        """Figures by name (rates are fractions of 1), and the notes that belong to them, such as signatures."""
-        ...
 
 
 class Observer(Protocol):

@@ -1,8 +1,8 @@
-"""The special symbols and what the data fixes about a model."""
+"""The special symbols of a vocabulary, and where they stand in one that came from elsewhere."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 PAD, SOS, EOS, UNK = 0, 1, 2, 3
 SPECIAL_SYMBOLS = ("<pad>", "<sos>", "<eos>", "<unk>")
@@ -25,18 +25,13 @@ class Specials:
     opening: int = -1
     mask: int = -1
 
+    def named(self) -> dict[str, int]:
+        """Every id by the name of its duty."""
+        return asdict(self)
+
     def known(self) -> tuple[int, ...]:
         every = (self.pad, self.sos, self.eos, self.unk, self.opening, self.mask)
         return tuple(sorted({id for id in every if id >= 0}))
 
 
 OUR_SPECIALS = Specials()
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """What the data fixes about a model: how many symbols go in, how many come out, and whether they are the same."""
-
-    inputs: int
-    outputs: int
-    shared: bool = False

@@ -2,35 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
 from regard.core.config import Choices, Part
+
+if TYPE_CHECKING:
+    from regard.core.symbols import Specials
+    from regard.data.corpus import Corpus
+    from regard.data.ledger import Ledger
+    from regard.data.tokenizers import Tokenizer
+
+class DataPart(Part):
+    """Settings from which a corpus is made. Law: the same seed gives the same corpus."""
+
+    def load(self, seed: int, ledger: Ledger) -> Corpus[Any]:
+        raise NotImplementedError(f"{type(self).__name__} does not say how its corpus is made: give it load()")
+
+    def located(self, folder: Path, given: Collection[str] = ()) -> Self:
+        """The same with paths that mean the same from everywhere: relative ones count from ``folder``, those under the
+        keys ``given`` on the command line ("train", "train.source") from the current folder."""
+        return self
+
 
 DATA = Choices(
     "data",
-    Part,
+    DataPart,
     "small-world",
     {
-        "small-world": "regard.data.sources:SmallWorld",
-        "pairs": "regard.data.sources:PairFiles",
-        "toy": "regard.data.toys:Toy",
-        "trees": "regard.data.treebanks:TreeFiles",
-        "world-trees": "regard.data.treebanks:WorldTrees",
-        "text": "regard.data.texts:TextFiles",
-        "python-english": "regard.data.texts:PythonEnglish",
-        "python-code": "regard.data.texts:PythonCode",
-        "world-english": "regard.data.texts:WorldEnglish",
-        "labelled": "regard.data.labelled:LabelledFiles",
-        "world-moods": "regard.data.labelled:WorldMoods",
-        "tagged": "regard.data.tagged:TaggedFiles",
-        "world-tags": "regard.data.tagged:WorldTags",
-        "movie-reviews": "regard.data.labelled:MovieReviews",
-        "questions": "regard.data.questions:QuestionFiles",
-        "world-questions": "regard.data.questions:WorldQuestions",
+        "small-world": "regard.data.sources.world:SmallWorld",
+        "pairs": "regard.data.sources.pairs:PairFiles",
+        "toy": "regard.data.sources.toys:Toy",
+        "trees": "regard.data.sources.treebanks:TreeFiles",
+        "world-trees": "regard.data.sources.treebanks:WorldTrees",
+        "text": "regard.data.sources.text_files:TextFiles",
+        "python-english": "regard.data.sources.text_files:PythonEnglish",
+        "python-code": "regard.data.sources.text_files:PythonCode",
+        "world-english": "regard.data.sources.text_files:WorldEnglish",
+        "labelled": "regard.data.sources.labelled:LabelledFiles",
+        "pictures": "regard.data.sources.pictures:PictureFiles",
+        "world-moods": "regard.data.sources.labelled:WorldMoods",
+        "tagged": "regard.data.sources.tagged:TaggedFiles",
+        "world-tags": "regard.data.sources.tagged:WorldTags",
+        "movie-reviews": "regard.data.sources.labelled:MovieReviews",
+        "questions": "regard.data.sources.questions:QuestionFiles",
+        "world-questions": "regard.data.sources.questions:WorldQuestions",
     },
 )
 
+class TokenizerPart(Part):
+    """Settings of any tokenizer: ``joint`` says that source and target share one."""
+
+    joint: bool = True
+
+    def train(self, texts: Iterable[str]) -> Tokenizer:
+        raise NotImplementedError
+
+    def specials(self) -> Specials | None:
+        """Where its special symbols stand; None: where ours do."""
+        return None
+
+    @property
+    def mask_symbol(self) -> str:
+        """How a hidden word is written."""
+        return "[MASK]"
+
+    @property
+    def pair_dropout(self) -> float:
+        """How many merges are left out when training pairs are cut; 0: texts are always cut the same way."""
+        return 0.0
+
+
 TOKENIZERS = Choices(
     "tokenizer",
-    Part,
+    TokenizerPart,
     "bpe",
     {
         "bpe": "regard.data.tokenizers:BpeTokenizer",

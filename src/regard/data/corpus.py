@@ -1,11 +1,13 @@
-"""A corpus: pairs of texts in named splits, with gold alignments and sampling weights where known."""
+"""A corpus: examples in named splits, with gold alignments and sampling weights where known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Generic, Self
 
+from regard.core.errors import DataError
+from regard.data.examples import AnyExample, HasTexts
 from regard.data.ledger import Ledger
 
 
@@ -17,6 +19,22 @@ class Pair:
     target: str
     line: int = 0
     origin: str = ""
+
+    def key(self) -> Hashable:
+        return self.source
+
+    def answer(self) -> Hashable:
+        return self.target
+
+    def sides(self) -> tuple[Iterable[str], ...]:
+        return (self.source,), (self.target,)
+
+    def record(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        return cls(**record)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,41 +48,51 @@ class GoldAlignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Corpus:
-    """Splits by name: train, validation, test, perhaps more.
+class Corpus(Generic[AnyExample]):
+    """Splits by name: train, validation, test, perhaps more. A split is any sequence, so it may decode its examples as
+    they are asked for.
 
-    ``gold[split][i]`` belongs to ``splits[split][i]``. ``weights[i]`` says how often the training pair i is
-    seen in relation to others; no weights at all means that all are 1.
+    ``gold[split][i]`` belongs to ``splits[split][i]``. ``weights[i]`` says how often the training example i is seen in
+    relation to others; no weights at all means that all are 1.
     """
 
-    splits: Mapping[str, tuple[Pair, ...]]
+    splits: Mapping[str, Sequence[AnyExample]]
     ledger: Ledger
     gold: Mapping[str, tuple[GoldAlignment, ...]] = field(default_factory=dict)
     weights: tuple[float, ...] = ()
-    validation_was_set_aside: bool = False  # taken from the training pairs: the run folder keeps a copy
+    validation_was_set_aside: bool = False  # taken from the training examples: the run folder keeps a copy
 
     def __post_init__(self) -> None:
         for split, alignments in self.gold.items():
             assert len(alignments) == len(self.splits[split]), f"{split}: one gold alignment a pair is needed"
         training = len(self.splits.get("train", ()))
-        assert len(self.weights) in (0, training), "one weight a training pair is needed"
-
+        assert len(self.weights) in (0, training), "one weight a training example is needed"
 
     def training_texts(self, joint: bool) -> tuple[Iterator[str], ...]:
-        """What tokenizers are trained on: one stream of texts for both sides, or one for each."""
-        pairs = self.splits["train"]
-        if joint:
-            return ((text for pair in pairs for text in (pair.source, pair.target)),)
-        return (pair.source for pair in pairs), (pair.target for pair in pairs)
+        """What tokenizers are trained on: one stream of texts for all, or where examples have two sides and the
+        vocabulary is not joint, one for each."""
+        examples = having_texts(self.splits["train"])
+        sides = len(examples[0].sides()) if examples else 1
+        if joint or sides == 1:
+            return ((text for example in examples for side in example.sides() for text in side),)
+        return tuple(one_side(examples, side) for side in range(sides))
 
-    def without_training(self) -> Corpus:
-        """All that can be scored; encoding the training pairs again would cost more than the scores."""
-        kept = {split: pairs for split, pairs in self.splits.items() if split != "train" and pairs}
+    def without_training(self) -> Self:
+        """All that can be scored; encoding the training examples again would cost more than the scores."""
+        kept = {split: own for split, own in self.splits.items() if split != "train" and own}
         gold = {split: alignments for split, alignments in self.gold.items() if split in kept}
         return replace(self, splits=kept, gold=gold, weights=())
 
 
-class CorpusPart(Protocol):
-    """Settings from which a corpus is made, of pairs or of running text. Law: the same seed gives the same corpus."""
+def one_side(examples: Sequence[HasTexts], side: int) -> Iterator[str]:
+    return (text for example in examples for text in example.sides()[side])
 
-    def load(self, seed: int, ledger: Ledger) -> Any: ...
+
+def having_texts(examples: Sequence[Any]) -> Sequence[HasTexts]:
+    """The same examples, after a look at the first of them."""
+    if examples and not isinstance(examples[0], HasTexts):
+        raise DataError(
+            f"a tokenizer learns from texts, and these examples ({type(examples[0]).__name__}) have none; choose data "
+            "with texts for this task"
+        )
+    return examples

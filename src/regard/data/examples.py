@@ -1,18 +1,17 @@
-"""Examples that are more than pairs: a corpus of texts with what is to be said about them, in named splits."""
+"""Examples: what can be learned from, and the kinds that are labelled, tagged or asked about."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
-
-from regard.data.ledger import Ledger
-from regard.data.texts import HeldText, TextCorpus
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
 
 
 class Example(Protocol):
-    """Something to learn from. Two with the same ``source`` are the same question; ``line`` and ``origin`` say where
-    it was read.
+    """Something to learn from; ``line`` and ``origin`` say where it was read.
+
+    Law: two examples with the same ``key()`` ask the same, whatever is to be answered; with the same ``answer()`` too
+    they are duplicates. Both are cheap enough to be asked of every example.
     """
 
     @property
@@ -21,62 +20,209 @@ class Example(Protocol):
     @property
     def origin(self) -> str: ...
 
-    @property
-    def source(self) -> str: ...
+    def key(self) -> Hashable:
+        """What is given: a text, the digest of a picture."""
+        ...
 
-    @property
-    def target(self) -> str: ...
-
-    def texts(self) -> tuple[str, ...]:
-        """What a tokenizer has to read."""
+    def answer(self) -> Hashable:
+        """What is to be said about it."""
         ...
 
 
+@runtime_checkable
+class HasTexts(Protocol):
+    """An example that tokenizers can learn from."""
+
+    def sides(self) -> tuple[Iterable[str], ...]:
+        """Its texts: one group where all are of one kind, two (source, target) where each side may have its own."""
+        ...
+
+
+class Recordable(Example, Protocol):
+    """An example that a run folder can keep: a validation split that was set aside is written there.
+
+    Law: ``from_record(record())`` is the same example, also after a way through JSON.
+    """
+
+    def record(self) -> dict[str, Any]: ...
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self: ...
+
+
 AnyExample = TypeVar("AnyExample", bound=Example)
+Raw = TypeVar("Raw", bound=Hashable)
+
+
+@runtime_checkable
+class HasLabel(Protocol):
+    """An input of any modality and the class that it belongs to."""
+
+    @property
+    def input(self) -> Any:
+        """What the modality encodes."""
+        ...
+
+    @property
+    def label(self) -> str: ...
+
+    @property
+    def group(self) -> str:
+        """A part of the data to score apart."""
+        ...
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def origin(self) -> str: ...
+
+    @property
+    def source(self) -> str:
+        """The input as it is named in lists of errors: the text, or a path."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
-    """A text, or two of them, and the class that it belongs to; ``group`` names a part of the data to score apart."""
+class Labelled(Generic[Raw]):
+    """Something, or two of its kind, and the class that it belongs to; ``group`` names a part of the data to score
+    apart. What is labelled is a text here; any other hashable input will do."""
 
-    text: str
+    raw: Raw
     label: str
-    second: str = ""
+    second: Raw | str = ""  # "": there is none
     group: str = ""
     line: int = 0
     origin: str = ""
 
     @property
+    def text(self) -> Raw:
+        """Another name of what is labelled, where that is a text."""
+        return self.raw
+
+    @property
     def source(self) -> str:
-        return f"{self.text}\t{self.second}" if self.second else self.text
+        return f"{self.raw}\t{self.second}" if self.second else str(self.raw)
 
     @property
     def target(self) -> str:
         return self.label
 
+    @property
+    def input(self) -> Any:
+        """What a modality encodes: one, or two together."""
+        return (self.raw, self.second) if self.second else (self.raw,)
+
+    def key(self) -> Hashable:
+        return (self.raw, self.second) if self.second else self.raw
+
+    def answer(self) -> Hashable:
+        return self.label
+
     def texts(self) -> tuple[str, ...]:
-        return (self.text, self.second) if self.second else (self.text,)
+        return (str(self.raw), str(self.second)) if self.second else (str(self.raw),)
+
+    def sides(self) -> tuple[Iterable[str], ...]:
+        return (self.texts(),)
+
+    def record(self) -> dict[str, Any]:
+        fields = asdict(self)
+        return {"text": fields.pop("raw"), **fields}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        fields = dict(record)
+        return cls(fields.pop("text"), **fields)
 
 
 @dataclass(frozen=True, slots=True)
-class ExampleCorpus(Generic[AnyExample]):
-    """Splits by name: train, validation, test, perhaps more."""
+class Tagged:
+    """A sentence in words, and a tag for each of them."""
 
-    splits: Mapping[str, tuple[AnyExample, ...]]
-    ledger: Ledger
-    validation_was_set_aside: bool = False
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    line: int = 0
+    origin: str = ""
 
-    def training_texts(self, joint: bool) -> tuple[Iterator[str], ...]:
-        """What tokenizers are trained on: one vocabulary."""
-        return (text for example in self.splits["train"] for text in example.texts()),
+    @property
+    def source(self) -> str:
+        return " ".join(self.words)
 
-    def without_training(self) -> ExampleCorpus[AnyExample]:
-        return replace(self, splits={split: own for split, own in self.splits.items() if split != "train" and own})
+    @property
+    def target(self) -> str:
+        return " ".join(self.tags)
 
-    def as_texts(self) -> TextCorpus:
-        """The texts alone, each a document, for those who learn a language from them."""
-        splits = {
-            split: tuple(HeldText(one.origin, text) for one in examples for text in one.texts())
-            for split, examples in self.splits.items()
-        }
-        return TextCorpus(splits, self.ledger, validation_was_set_aside=False)
+    def key(self) -> Hashable:
+        return self.source
+
+    def answer(self) -> Hashable:
+        return self.target
+
+    def texts(self) -> tuple[str, ...]:
+        return (self.source,)
+
+    def sides(self) -> tuple[Iterable[str], ...]:
+        return (self.texts(),)
+
+    def record(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        fields = dict(record)
+        return cls(tuple(fields.pop("words")), tuple(fields.pop("tags")), **fields)
+
+
+def unfit(one: Tagged) -> str:
+    """What is wrong with a sentence; nothing where words and tags go together."""
+    if len(one.words) != len(one.tags):
+        return f"{len(one.words)} words and {len(one.tags)} tags"
+    empty = [name for name, own in (("word", one.words), ("tag", one.tags)) if "" in own]
+    return f"an empty {' and an empty '.join(empty)}" if empty else ""
+
+
+class Reference(NamedTuple):
+    """An answer, and at which character of the context it starts."""
+
+    text: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question about a context, and its answers; none: the context does not say."""
+
+    question: str
+    context: str
+    answers: tuple[Reference, ...] = ()
+    line: int = 0
+    origin: str = ""
+
+    @property
+    def source(self) -> str:
+        return f"{self.question}\t{self.context}"
+
+    @property
+    def target(self) -> str:
+        return self.answers[0].text if self.answers else ""
+
+    def key(self) -> Hashable:
+        return self.question, self.context
+
+    def answer(self) -> Hashable:
+        return self.target
+
+    def texts(self) -> tuple[str, ...]:
+        return self.question, self.context
+
+    def sides(self) -> tuple[Iterable[str], ...]:
+        return (self.texts(),)
+
+    def record(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        fields = dict(record)
+        answers = tuple(Reference(*answer) for answer in fields.pop("answers"))
+        return cls(fields.pop("question"), fields.pop("context"), answers, **fields)

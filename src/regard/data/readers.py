@@ -1,11 +1,10 @@
-"""Readers: parallel text files, TSV and JSON lines, plain or compressed, become pairs; no line gets lost."""
+"""Readers: lines of text files, plain or compressed, and pairs from parallel ones; no line gets lost."""
 
 from __future__ import annotations
 
 import bz2
 import difflib
 import gzip
-import json
 import lzma
 import re
 import zlib
@@ -41,73 +40,10 @@ def read_parallel(source: Path, target: Path, split: str, ledger: Ledger) -> lis
             "or check that the two files belong together"
         )
     rows = ((number, *sides) for number, sides in enumerate(zip(sources, targets), start=1))
-    return _keep(rows, str(source), split, ledger)
+    return keep_pairs(rows, str(source), split, ledger)
 
 
-def read_tsv(path: Path, split: str, ledger: Ledger) -> list[Pair]:
-    """Source and target in one line with a tab between them; quotation marks mean nothing special."""
-    rows: list[tuple[int, str, str]] = []
-    wrong: list[str] = []
-    for number, line in enumerate(read_lines(path), start=1):
-        columns = line.split("\t")
-        if not line.strip():
-            columns = ["", ""]
-        if len(columns) == 2:
-            rows.append((number, columns[0], columns[1]))
-        else:
-            wrong.append(f"line {number} has {len(columns)}")
-    if wrong:
-        raise DataError(
-            f"{path}: exactly 2 columns with a tab between them are needed (source, target), "
-            f"but {some(wrong)}. Keep two columns, e.g. with: cut -f 1,2"
-        )
-    return _keep(rows, str(path), split, ledger)
-
-
-def read_json_lines(
-    path: Path, split: str, ledger: Ledger, source_key: str = "source", target_key: str = "target"
-) -> list[Pair]:
-    """One JSON object a line, with the two texts under two keys."""
-    rows: list[tuple[int, str, str]] = []
-    wrong: list[str] = []
-    for number, line in enumerate(read_lines(path), start=1):
-        if not line.strip():
-            rows.append((number, "", ""))
-            continue
-        try:
-            source, target = _texts(line, (source_key, target_key))
-            rows.append((number, source, target))
-        except ValueError as error:
-            wrong.append(f"line {number}: {error}")
-    if wrong:
-        raise DataError(
-            f"{path}: every line must be a JSON object with text under {source_key!r} and {target_key!r}, "
-            f"but {some(wrong)}. Mend these lines, or name other keys with source_key and target_key"
-        )
-    return _keep(rows, str(path), split, ledger)
-
-
-def _texts(line: str, keys: Sequence[str]) -> list[str]:
-    try:
-        record = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"broken JSON ({error.msg} at column {error.colno})") from error
-    if not isinstance(record, dict):
-        raise ValueError(f"{type(record).__name__} instead of an object")
-    missing = [key for key in keys if key not in record]
-    if missing:
-        absent, present = " and no ".join(map(repr, missing)), ", ".join(map(repr, record))
-        raise ValueError(f"no {absent} among its keys {present}")
-    for key in keys:
-        if not isinstance(record[key], str):
-            raise ValueError(f"{key!r} is not text but {json.dumps(record[key])[:40]}")
-        # "\ud800" is legal JSON but no character, and would fail far from here.
-        if any("\ud800" <= character <= "\udfff" for character in record[key]):
-            raise ValueError(f"{key!r} holds half a surrogate pair, which is no character")
-    return [record[key] for key in keys]
-
-
-def _keep(rows: Iterable[tuple[int, str, str]], file: str, split: str, ledger: Ledger) -> list[Pair]:
+def keep_pairs(rows: Iterable[tuple[int, str, str]], file: str, split: str, ledger: Ledger) -> list[Pair]:
     """Strips both sides, and skips, into the ledger, every pair of which a side is empty."""
     pairs: list[Pair] = []
     read = 0

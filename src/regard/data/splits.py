@@ -1,68 +1,99 @@
-"""Splits kept apart: a validation split where none is given, and pairs that stand twice or in two splits."""
+"""Splits kept apart: a validation split where none is given, and examples that are there twice or in two splits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
 
 from regard.core.errors import DataError
-from regard.data.corpus import Pair
+from regard.data.corpus import Corpus
+from regard.data.examples import AnyExample, Example
 from regard.data.ledger import Ledger
 
 Overlap = Literal["warn", "remove"]
 LARGEST_SHARE = 10
+ALL_ALIKE: Mapping[str, float] = MappingProxyType({})
 
 
 def arrange(
-    splits: Mapping[str, Sequence[Pair]], validation_size: int, overlap: Overlap, seed: int, ledger: Ledger
-) -> tuple[dict[str, list[Pair]], bool]:
-    """The splits with all that must be known of them in the ledger, and whether validation was set aside from training.
+    splits: Mapping[str, Sequence[AnyExample]],
+    ledger: Ledger,
+    *,
+    seed: int = 0,
+    validation_size: int = 0,
+    overlap: Overlap = "warn",
+    weights: Mapping[str, float] = ALL_ALIKE,
+) -> Corpus[AnyExample]:
+    """A corpus of splits as they were read, with all that must be known of them in the ledger.
 
-    It is where there are no validation pairs and ``validation_size`` asks for some. Splits without pairs go.
+    Where there are no validation examples and ``validation_size`` asks for some, they are set aside from training.
+    Splits without examples are left out. ``weights`` are those of training files, by the origin of their examples.
     """
-    made = {split: list(pairs) for split, pairs in splits.items()}
+    made = {"train": list(splits["train"]), "validation": list(splits.get("validation", ()))}
+    made |= {split: list(own) for split, own in splits.items() if split not in made}
     note_duplicates("train", made["train"], ledger)
     setting_aside = not made["validation"] and validation_size > 0
     if setting_aside:
         made["train"], made["validation"] = set_aside(made["train"], validation_size, seed, ledger)
-    made = {split: pairs for split, pairs in made.items() if pairs}
-    ledger.splits.update({split: len(pairs) for split, pairs in made.items()})
+    made = {split: own for split, own in made.items() if own}
+    ledger.splits.update({split: len(own) for split, own in made.items()})
     made = keep_apart(made, overlap, ledger)
     ledger.check()
-    return made, setting_aside
+    even = set(weights.values()) <= {1.0}
+    return Corpus(
+        {split: tuple(own) for split, own in made.items()},
+        ledger,
+        weights=() if even else tuple(weights[one.origin] for one in made["train"]),
+        validation_was_set_aside=setting_aside,
+    )
 
 
-def set_aside(pairs: Sequence[Pair], size: int, seed: int, ledger: Ledger) -> tuple[list[Pair], list[Pair]]:
-    """Training and validation pairs, at most ``size`` and at most a tenth of all in the second.
+def gathered(
+    splits: Mapping[str, Sequence[AnyExample]], origin: str, ledger: Ledger
+) -> dict[str, tuple[AnyExample, ...]]:
+    """Splits of examples that were generated, not read, counted in the ledger; those without examples are left out."""
+    made = {split: tuple(own) for split, own in splits.items() if own}
+    for split, own in made.items():
+        ledger.record(split, origin, read=len(own), kept=len(own))
+    ledger.splits.update({split: len(own) for split, own in made.items()})
+    ledger.check()
+    return made
 
-    All pairs of one source go the same way, so that no sentence stands in both.
+
+def set_aside(
+    examples: Sequence[AnyExample], size: int, seed: int, ledger: Ledger
+) -> tuple[list[AnyExample], list[AnyExample]]:
+    """Training and validation examples, at most ``size`` and at most a tenth of all in the second.
+
+    All examples with one key go the same way, so that none is in both.
     """
-    chosen = _choose(pairs, min(size, len(pairs) // LARGEST_SHARE), seed)
+    chosen = _choose(examples, min(size, len(examples) // LARGEST_SHARE), seed)
     if not chosen:
-        different = len({pair.source for pair in pairs})
+        different = len({one.key() for one in examples})
         raise DataError(
-            f"{len(pairs)} training pairs with {different} different sources are too few to set a tenth "
+            f"{len(examples)} training examples with {different} different inputs are too few to set a tenth "
             "aside for validation; name validation files, or do without with --set data.validation_size=0"
         )
     for index in chosen:
-        ledger.move("train", "validation", pairs[index].origin)
+        ledger.move("train", "validation", examples[index].origin)
     ledger.notes.append(
-        f"{len(chosen)} of {len(pairs)} training pairs were set aside for validation (seed {seed}), "
+        f"{len(chosen)} of {len(examples)} training examples were set aside for validation (seed {seed}), "
         "since no validation files are named"
     )
     return (
-        [pair for index, pair in enumerate(pairs) if index not in chosen],
-        [pair for index, pair in enumerate(pairs) if index in chosen],
+        [one for index, one in enumerate(examples) if index not in chosen],
+        [one for index, one in enumerate(examples) if index in chosen],
     )
 
 
-def _choose(pairs: Sequence[Pair], room: int, seed: int) -> set[int]:
-    by_source: dict[str, list[int]] = {}
-    for index, pair in enumerate(pairs):
-        by_source.setdefault(pair.source, []).append(index)
-    groups = list(by_source.values())
+def _choose(examples: Sequence[Example], room: int, seed: int) -> set[int]:
+    by_key: dict[Hashable, list[int]] = {}
+    for index, one in enumerate(examples):
+        by_key.setdefault(one.key(), []).append(index)
+    groups = list(by_key.values())
     chosen: set[int] = set()
     for group in np.random.default_rng(seed).permutation(len(groups)):
         if len(chosen) + len(groups[group]) <= room:
@@ -72,21 +103,21 @@ def _choose(pairs: Sequence[Pair], room: int, seed: int) -> set[int]:
     return chosen
 
 
-def note_duplicates(split: str, pairs: Iterable[Pair], ledger: Ledger) -> None:
-    """Names in the ledger every pair that stands earlier in the same split."""
-    first: dict[tuple[str, str], Pair] = {}
-    for pair in pairs:
-        before = first.setdefault((pair.source, pair.target), pair)
-        if before is not pair:
+def note_duplicates(split: str, examples: Iterable[Example], ledger: Ledger) -> None:
+    """Names in the ledger every example that is there earlier in the same split."""
+    first: dict[Hashable, Example] = {}
+    for one in examples:
+        before = first.setdefault((one.key(), one.answer()), one)
+        if before is not one:
             reason = "same source and target as earlier"
-            ledger.duplicate(split, pair.origin, pair.line, reason, _place(before))
+            ledger.duplicate(split, one.origin, one.line, reason, _place(before))
 
 
 def keep_apart(
-    splits: Mapping[str, Sequence[Pair]], overlap: Overlap, ledger: Ledger
-) -> dict[str, list[Pair]]:
-    """Names in the ledger what stands in two splits; with "remove" it leaves the training split."""
-    kept = {split: list(pairs) for split, pairs in splits.items()}
+    splits: Mapping[str, Sequence[AnyExample]], overlap: Overlap, ledger: Ledger
+) -> dict[str, list[AnyExample]]:
+    """Names in the ledger what is in two splits; with "remove" it leaves the training split."""
+    kept = {split: list(own) for split, own in splits.items()}
     names = list(kept)
     for earlier, split in enumerate(names):
         for other in names[earlier + 1 :]:
@@ -96,24 +127,24 @@ def keep_apart(
 
 
 def _compare(
-    split: str, pairs: list[Pair], other: str, others: list[Pair], removing: bool, ledger: Ledger
-) -> list[Pair]:
-    """The pairs of a split that stay in it, after each was looked up in another split."""
-    whole = {(pair.source, pair.target): pair for pair in reversed(others)}
-    sources = {pair.source: pair for pair in reversed(others)}
+    split: str, examples: list[AnyExample], other: str, others: list[AnyExample], removing: bool, ledger: Ledger
+) -> list[AnyExample]:
+    """The examples of a split that stay in it, after each was looked up in another split."""
+    whole = {(one.key(), one.answer()): one for one in reversed(others)}
+    keys = {one.key(): one for one in reversed(others)}
     stay = []
-    for pair in pairs:
-        twin = whole.get((pair.source, pair.target))
-        found = twin or sources.get(pair.source)
+    for one in examples:
+        twin = whole.get((one.key(), one.answer()))
+        found = twin or keys.get(one.key())
         if found is not None:
             reason = f"{'source and target stand' if twin else 'the source stands'} also in {other}"
-            ledger.overlap(split, pair.origin, pair.line, reason, _place(found))
+            ledger.overlap(split, one.origin, one.line, reason, _place(found))
             if removing:
-                ledger.drop(split, pair.origin, pair.line, reason, _place(found))
+                ledger.drop(split, one.origin, one.line, reason, _place(found))
                 continue
-        stay.append(pair)
+        stay.append(one)
     return stay
 
 
-def _place(pair: Pair) -> str:
-    return f"{pair.origin} line {pair.line}"
+def _place(example: Example) -> str:
+    return f"{example.origin} line {example.line}"

@@ -10,11 +10,14 @@ from typing import Any, NamedTuple
 
 from regard.core.config import nearest
 from regard.core.errors import DataError
-from regard.data.readers import COMPRESSIONS, read_lines, some
+from regard.data.readers import COMPRESSIONS, byte_lines, read_lines, some
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 LARGEST_CELL = 1 << 28
+
+
+TABLE_SUFFIXES = (*SEPARATORS, *JSON_SUFFIXES)
 
 
 class Row(NamedTuple):
@@ -24,26 +27,43 @@ class Row(NamedTuple):
     cells: tuple[Any, ...]
 
 
+class Layout(NamedTuple):
+    """How a table is written, where that can differ."""
+
+    quotes: bool = True  # quotation marks hold a cell together, over several lines if need be
+    blank_lines: bool = False  # a line without text is a row of empty cells; else it is none
+    only_text: bool = False  # cells of JSON must be text
+    width: int = 0  # how many columns there must be in a table without names; 0: as many as in its first line
+
+
+USUAL = Layout()
+
+
 def suffix(path: Path) -> str:
     """What a file's name ends in, a compression's ending aside."""
     return path.with_suffix("").suffix if path.suffix in COMPRESSIONS else path.suffix
 
 
-def read_table(path: Path, columns: Sequence[str]) -> list[Row]:
-    """The named columns of every record. Cells of CSV and TSV are text; those of JSON are what they are."""
+def read_table(path: Path, columns: Sequence[int | str], layout: Layout = USUAL) -> list[Row]:
+    """The chosen columns of every record. Cells of CSV and TSV are text; those of JSON are what they are.
+
+    Columns are all chosen by name, and the first line of CSV and TSV names them; or all by number, counted from 1, and
+    the first line is a record like the others.
+    """
     kind = suffix(path)
     if kind in SEPARATORS:
-        return _separated(path, SEPARATORS[kind], columns)
+        return _separated(path, SEPARATORS[kind], columns, layout)
     if kind in JSON_SUFFIXES:
-        return _json(path, columns)
+        return _json(path, [str(column) for column in columns], layout)
     raise DataError(
-        f"{path}: a table must end in {', '.join([*SEPARATORS, *JSON_SUFFIXES])} ({', '.join(COMPRESSIONS)} may follow)"
+        f"{path}: a table must end in {', '.join(TABLE_SUFFIXES)} ({', '.join(COMPRESSIONS)} may follow)"
     )
 
 
 def column_names(path: Path) -> tuple[str, ...]:
     """What the first line names, or the keys of the first JSON object; nothing where that cannot be read."""
-    first = next((line for line in read_lines(path) if line.strip()), "")
+    first = next((line.decode("utf-8", "replace") for line in byte_lines(path) if line.strip()), "")
+    first = first.removeprefix("\ufeff").rstrip("\r\n")
     kind = suffix(path)
     if kind in SEPARATORS:
         return tuple(next(csv.reader([first], delimiter=SEPARATORS[kind]), []))
@@ -54,32 +74,56 @@ def column_names(path: Path) -> tuple[str, ...]:
     return tuple(record) if isinstance(record, dict) else ()
 
 
-def _separated(path: Path, separator: str, columns: Sequence[str]) -> list[Row]:
-    """The first line names the columns; quotation marks hold a cell together, over several lines if need be."""
+def _separated(path: Path, separator: str, columns: Sequence[int | str], layout: Layout) -> list[Row]:
+    records = _quoted(path, separator) if layout.quotes else _plain(path, separator)
+    names = [column for column in columns if isinstance(column, str)]
+    header = next(records, Row(0, ())).cells if names else ()
+    places = [_place(path, name, header) for name in names] or [int(column) - 1 for column in columns]
+    width = len(header) or layout.width
+    rows, wrong = [], []
+    for line, cells in records:
+        if not cells:
+            rows += [Row(line, ("",) * len(columns))] if layout.blank_lines else []
+            continue
+        width = width or len(cells)
+        if len(cells) == width and max(places) < width:
+            rows.append(Row(line, tuple(cells[place] for place in places)))
+        else:
+            wrong.append(f"line {line} has {len(cells)}")
+    if wrong:
+        raise DataError(_other_widths(path, separator, header, max(width, max(places) + 1), wrong))
+    return rows
+
+
+def _quoted(path: Path, separator: str) -> Iterator[Row]:
     csv.field_size_limit(LARGEST_CELL)
     reader = csv.reader((f"{line}\n" for line in read_lines(path)), delimiter=separator, strict=True)
     try:
-        header = next(reader, [])
-        places = [_place(path, column, header) for column in columns]
-        rows, wrong = [], []
         for cells in reader:
-            if not cells:
-                continue
-            if len(cells) == len(header):
-                rows.append(Row(reader.line_num, tuple(cells[place] for place in places)))
-            else:
-                wrong.append(f"line {reader.line_num} has {len(cells)}")
+            yield Row(reader.line_num, tuple(cells))
     except csv.Error as error:
         raise DataError(
             f"{path}, line {reader.line_num}: {error}; a quotation mark is opened and not closed, or stands inside a "
             "cell where it must be doubled"
         ) from error
-    if wrong:
-        raise DataError(
+
+
+def _plain(path: Path, separator: str) -> Iterator[Row]:
+    for number, line in enumerate(read_lines(path), start=1):
+        yield Row(number, tuple(line.split(separator)) if line.strip() else ())
+
+
+def _other_widths(path: Path, separator: str, header: Sequence[str], width: int, wrong: Sequence[str]) -> str:
+    if header:
+        return (
             f"{path}: its first line names {len(header)} columns ({', '.join(header)}), but {some(wrong)}; cells "
             'with a separator or a line\'s end in them need quotation marks around them, as in "a, b"'
         )
-    return rows
+    between = "tab" if separator == "\t" else "comma"
+    return (
+        f"{path}: exactly {width} columns with a {between} between them are needed, but {some(wrong)}. Take out the "
+        "others, or name the columns that you want in a first line and in the recipe's [data] table"
+    )
 
 
 def _place(path: Path, column: str, header: Sequence[str]) -> int:
@@ -91,20 +135,25 @@ def _place(path: Path, column: str, header: Sequence[str]) -> int:
     )
 
 
-def _json(path: Path, columns: Sequence[str]) -> list[Row]:
+def _json(path: Path, columns: Sequence[str], layout: Layout) -> list[Row]:
     """One JSON object a line."""
     rows, wrong = [], []
     for number, line in enumerate(read_lines(path), start=1):
         if not line.strip():
+            rows += [Row(number, ("",) * len(columns))] if layout.blank_lines else []
             continue
         try:
-            rows.append(Row(number, _cells(line, columns)))
+            cells = _cells(line, columns)
+            if layout.only_text:
+                _check_text(columns, cells)
+            rows.append(Row(number, cells))
         except ValueError as error:
             wrong.append(f"line {number}: {error}")
     if wrong:
         raise DataError(
-            f"{path}: every line must be a JSON object with {', '.join(map(repr, columns))}, but {some(wrong)}. "
-            "Mend these lines, or name other keys in the recipe's [data] table"
+            f"{path}: every line must be a JSON object with {'text under ' if layout.only_text else ''}"
+            f"{', '.join(map(repr, columns))}, but {some(wrong)}. Correct these lines, or name other keys in the "
+            "recipe's [data] table"
         )
     return rows
 
@@ -120,6 +169,15 @@ def _cells(line: str, columns: Sequence[str]) -> tuple[Any, ...]:
     if missing:
         raise ValueError(f"no {' and no '.join(map(repr, missing))} among its keys {', '.join(map(repr, record))}")
     return tuple(record[column] for column in columns)
+
+
+def _check_text(columns: Sequence[str], cells: Sequence[Any]) -> None:
+    for column, cell in zip(columns, cells, strict=True):
+        if not isinstance(cell, str):
+            raise ValueError(f"{column!r} is not text but {json.dumps(cell)[:40]}")
+        # "\ud800" is legal JSON but no character, and would fail far from here.
+        if any("\ud800" <= character <= "\udfff" for character in cell):
+            raise ValueError(f"{column!r} holds half a surrogate pair, which is no character")
 
 
 def as_text(cell: Any) -> str:

@@ -1,4 +1,4 @@
-"""Running text for language models: files, folders, or what every Python brings along, split without overlap.
+"""Running text: stretches of files or of memory, divided without overlap.
 
 A text is never held whole: it is read in blocks, which are cut where no tokenizer joins anything.
 """
@@ -8,17 +8,16 @@ from __future__ import annotations
 import codecs
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Self, TypeGuard
 
-from pydantic import Field
-
-from regard.core.config import Part
 from regard.core.errors import DataError
+from regard.data.corpus import Corpus
+from regard.data.examples import HasTexts
 from regard.data.ledger import Ledger
-from regard.data.readers import missing_files
 
 BLOCK = 1 << 16
 """Bytes that are read at once."""
@@ -26,36 +25,56 @@ CUT = re.compile(r"(?<=\S)(?= \S)")
 """A single space between two signs belongs to what follows it, in every tokenizer of the house."""
 
 
-class Text(Protocol):
-    """A stretch of text that can be read again and again. ``ends``: the document is over with it."""
+class Text(ABC):
+    """An example that is a stretch of text and can be read again and again.
+
+    ``ends``: the document is over with it. ``lines``: every line of it is a document of its own.
+    """
+
+    __slots__ = ()
+    ends: bool
+    lines: bool
+    line = 0
 
     @property
-    def name(self) -> str: ...
+    @abstractmethod
+    def origin(self) -> str: ...
 
-    @property
-    def ends(self) -> bool: ...
-
+    @abstractmethod
     def blocks(self) -> Iterator[str]:
         """The text in pieces that may be tokenised one by one."""
-        ...
 
+    @abstractmethod
     def key(self) -> str:
         """Changes when the text may have changed."""
-        ...
+
+    @abstractmethod
+    def by_lines(self) -> Self:
+        """The same, with a document in every line."""
+
+    def answer(self) -> Hashable:
+        return ""  # a text is all there is
+
+    def sides(self) -> tuple[Iterable[str], ...]:
+        return (self.blocks(),)
 
 
 @dataclass(frozen=True, slots=True)
-class FileText:
+class FileText(Text):
     """The bytes from ``start`` to ``stop`` of a UTF-8 file."""
 
     path: Path
     start: int
     stop: int
     ends: bool = True
+    lines: bool = False
 
     @property
-    def name(self) -> str:
+    def origin(self) -> str:
         return str(self.path)
+
+    def by_lines(self) -> Self:
+        return replace(self, lines=True)
 
     def key(self) -> str:
         found = self.path.stat()
@@ -84,12 +103,20 @@ class FileText:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldText:
+class HeldText(Text):
     """A text in memory."""
 
     name: str
     text: str
     ends: bool = True
+    lines: bool = False
+
+    @property
+    def origin(self) -> str:
+        return self.name
+
+    def by_lines(self) -> Self:
+        return replace(self, lines=True)
 
     def key(self) -> str:
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -122,72 +149,6 @@ def last_cut(text: str) -> int:
         window *= 4
 
 
-@dataclass(frozen=True, slots=True)
-class TextCorpus:
-    """Texts in named splits. ``lines``: every line is a document of its own."""
-
-    splits: Mapping[str, tuple[Text, ...]]
-    ledger: Ledger
-    lines: bool = False
-    validation_was_set_aside: bool = False
-
-    def training_texts(self, joint: bool) -> tuple[Iterator[str], ...]:
-        """What tokenizers are trained on: a text in, a text out, one vocabulary."""
-        return (block for text in self.splits["train"] for block in text.blocks()),
-
-    def without_training(self) -> TextCorpus:
-        kept = {split: texts for split, texts in self.splits.items() if split != "train"}
-        return TextCorpus(kept, self.ledger, self.lines, self.validation_was_set_aside)
-
-
-class TextFiles(Part):
-    """A text file, or all files below a folder whose names match; the end of each is set aside for validation."""
-
-    kind: str = "text"
-    file: str = ""
-    folder: str = ""
-    pattern: str = "*.txt"
-    validation: str = ""  # a file of its own; then nothing is set aside
-    test: str = ""
-    validation_share: float = Field(0.1, ge=0, lt=1)  # of every file, at its end
-    documents: Literal["file", "line"] = "file"  # what counts as one
-
-    def load(self, seed: int, ledger: Ledger) -> TextCorpus:
-        share = 0.0 if self.validation else self.validation_share
-        splits: dict[str, list[Text]] = {"train": [], "validation": []}
-        for path in self._files():
-            parts = divide_file(path, share, at_lines=self.documents == "line")
-            for split, text in zip(splits, parts):
-                splits[split].append(text)
-        for split, name in (("validation", self.validation), ("test", self.test)):
-            if name:
-                splits[split] = list(divide_file(existing(name, f"data.{split}"), 0.0, at_lines=False))
-        return corpus_of(splits, ledger, lines=self.documents == "line")
-
-    def _files(self) -> list[Path]:
-        if bool(self.file) == bool(self.folder):
-            raise DataError(
-                "data kind 'text' needs to know where the text is: --set data.file=path/to/file.txt, or "
-                "--set data.folder=path/to/folder (with data.pattern, by default *.txt); one of the two"
-            )
-        if self.file:
-            return [existing(self.file, "data.file")]
-        folder = Path(self.folder).expanduser()
-        if not folder.is_dir():
-            raise DataError(f"there is no folder {folder}; check data.folder")
-        found = sorted(path for path in folder.rglob(self.pattern) if path.is_file())
-        if not found:
-            raise DataError(f"no file below {folder} matches {self.pattern}; check data.pattern")
-        return found
-
-
-def existing(name: str, key: str) -> Path:
-    path = Path(name).expanduser()
-    if not path.is_file():
-        raise missing_files([path], f"Check {key}")
-    return path
-
-
 def divide_file(path: Path, share: float, *, at_lines: bool) -> tuple[Text, ...]:
     """A file's beginning, and the ``share`` at its end; the cut never goes through a character (or a line)."""
     size = path.stat().st_size
@@ -213,7 +174,7 @@ def divide_text(name: str, text: str, share: float) -> tuple[Text, ...]:
     return HeldText(name, text[:middle], ends=False), HeldText(name, text[middle:])
 
 
-def corpus_of(splits: Mapping[str, list[Text]], ledger: Ledger, *, lines: bool = False) -> TextCorpus:
+def corpus_of(splits: Mapping[str, Sequence[Text]], ledger: Ledger) -> Corpus[Text]:
     """Refuses a corpus in which there is nothing to read; empty texts are skipped and listed."""
     kept: dict[str, tuple[Text, ...]] = {}
     for split, texts in splits.items():
@@ -221,76 +182,42 @@ def corpus_of(splits: Mapping[str, list[Text]], ledger: Ledger, *, lines: bool =
         for text in texts:
             if next(text.blocks(), ""):
                 filled.append(text)
-                ledger.record(split, text.name, read=1, kept=1)
+                ledger.record(split, text.origin, read=1, kept=1)
             else:
-                ledger.record(split, text.name, read=1, kept=0)
-                ledger.skip(split, text.name, 0, "the file is empty")
+                ledger.record(split, text.origin, read=1, kept=0)
+                ledger.skip(split, text.origin, 0, "the file is empty")
         if filled:
             kept[split] = tuple(filled)
             ledger.splits[split] = len(filled)
     if not kept.get("train"):
-        names = ", ".join(text.name for text in splits["train"][:5])
+        names = ", ".join(text.origin for text in splits["train"][:5])
         raise DataError(f"there is no text to train on: {names} is empty; give a file with text in it")
     ledger.check()
-    return TextCorpus(kept, ledger, lines)
+    return Corpus(kept, ledger)
 
 
-class PythonEnglish(Part):
-    """The English help topics that come with every Python: about half a million characters."""
-
-    kind: str = "python-english"
-    validation_share: float = Field(0.1, ge=0, lt=1)
-
-    def load(self, seed: int, ledger: Ledger) -> TextCorpus:
-        from pydoc_data import topics
-
-        splits: dict[str, list[Text]] = {"train": [], "validation": []}
-        for name, text in sorted(topics.topics.items()):
-            for split, part in zip(splits, divide_text(name, text, self.validation_share)):
-                splits[split].append(part)
-        return corpus_of(splits, ledger)
+def is_running_text(corpus: Corpus[Any]) -> TypeGuard[Corpus[Text]]:
+    """Whether its examples are stretches of text, as far as the first of each split tell."""
+    return all(isinstance(one, Text) for own in corpus.splits.values() for one in own[:1])
 
 
-class PythonCode(Part):
-    """The sources of Python's own standard library; the last lines of each file validate."""
-
-    kind: str = "python-code"
-    validation_share: float = Field(0.1, ge=0, lt=1)
-    packages: tuple[str, ...] = ()  # by default the top level and the larger packages
-
-    def load(self, seed: int, ledger: Ledger) -> TextCorpus:
-        splits: dict[str, list[Text]] = {"train": [], "validation": []}
-        for path in self.files():
-            for split, text in zip(splits, divide_file(path, self.validation_share, at_lines=True)):
-                splits[split].append(text)
-        return corpus_of(splits, ledger)
-
-    def files(self) -> list[Path]:
-        import sysconfig
-
-        library = Path(sysconfig.get_path("stdlib"))
-        wanted = self.packages or ("", "asyncio", "collections", "concurrent", "email", "http", "importlib", "json",
-                                   "logging", "unittest", "urllib", "xml")  # fmt: skip
-        found = sorted(path for package in wanted for path in (library / package).glob("*.py"))
-        if not found:
-            raise DataError(f"no Python sources in {library} for data.packages = {self.packages}; check the names")
-        return found
-
-
-class WorldEnglish(Part):
-    """The English sentences of the small world, each a document of its own; made, not read."""
-
-    kind: str = "world-english"
-    train: int = Field(default=20_000, ge=1)
-    validation: int = Field(default=500, ge=1)
-    test: int = Field(default=500, ge=0)
-
-    def load(self, seed: int, ledger: Ledger) -> TextCorpus:
-        from regard.data.world import splits as make  # the grammar is only built where it is wanted
-
-        world = make(self.train, self.validation, self.test, 0, seed)
-        splits: dict[str, list[Text]] = {}
-        for split in ("train", "validation", "test"):
-            sentences = [pair.source for pair in getattr(world, split)]
-            splits[split] = [HeldText("small-world", "\n".join(sentences))] if sentences else []
-        return corpus_of(splits, ledger, lines=True)
+def documents(corpus: Corpus[Any]) -> Corpus[Text]:
+    """The texts of a corpus for those who learn a language from them: those of an example are documents."""
+    if is_running_text(corpus):
+        return corpus
+    for split, examples in corpus.splits.items():
+        for one in examples[:1]:
+            if not isinstance(one, HasTexts) or len(one.sides()) > 1:
+                raise DataError(
+                    f"a language model learns from running text, and the split {split!r} has {type(one).__name__}s; "
+                    'choose data.kind = "text", or another kind with texts of one language'
+                )
+    if corpus.weights:
+        raise DataError("running text is read from start to end, so weights of files have no effect; leave them out")
+    splits = {
+        split: tuple(
+            HeldText(one.origin, text) for one in examples for side in one.sides() for text in side
+        )
+        for split, examples in corpus.splits.items()
+    }
+    return Corpus(splits, corpus.ledger)

@@ -46,8 +46,9 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
 
 
-def token_file(texts: Sequence[Text], tokenizer: Tokenizer, *, lines: bool = False) -> TokenFile:
+def token_file(texts: Sequence[Text], tokenizer: Tokenizer) -> TokenFile:
     """The tokens of these texts, from the cache where the same texts met the same tokenizer before."""
+    lines = any(text.lines for text in texts)
     fingerprint = hashlib.sha256(f"{FORMAT}|{lines}|{tokenizer.raw.to_str()}".encode())
     for text in texts:
         fingerprint.update(f"|{text.key()}|{text.ends}".encode())
@@ -62,7 +63,7 @@ def token_file(texts: Sequence[Text], tokenizer: Tokenizer, *, lines: bool = Fal
 
     def write(part: Path) -> None:
         with part.open("wb") as file:
-            for tokens, characters, documents in encoded(texts, tokenizer, lines=lines):
+            for tokens, characters, documents in encoded(texts, tokenizer):
                 np.asarray(tokens, dtype).tofile(file)
                 for place, more in enumerate((len(tokens), characters, documents)):
                     counts[place] += more
@@ -73,15 +74,13 @@ def token_file(texts: Sequence[Text], tokenizer: Tokenizer, *, lines: bool = Fal
     return made
 
 
-def encoded(
-    texts: Sequence[Text], tokenizer: Tokenizer, *, lines: bool = False
-) -> Iterator[tuple[np.ndarray, int, int]]:
+def encoded(texts: Sequence[Text], tokenizer: Tokenizer) -> Iterator[tuple[np.ndarray, int, int]]:
     """Tokens with the characters that they stand for and the documents that end with them, batch by batch."""
     if tokenizer.specials.eos < 0:
         raise DataError("the tokenizer has no symbol that closes a document; running text needs one: tokenizer.eos")
     end = np.array([tokenizer.specials.eos], np.uint32)
     yield end, 0, 0
-    pieces = (piece for text in texts for piece in (line_pieces(text) if lines else block_pieces(text, tokenizer)))
+    pieces = (piece for text in texts for piece in (line_pieces(text) if text.lines else block_pieces(text, tokenizer)))
     for batch in batches(pieces):
         made = zip(tokenizer.encode_arrays([piece.text for piece in batch]), batch, strict=True)
         parts = [part for own, piece in made for part in ((own, end) if piece.ends else (own,))]

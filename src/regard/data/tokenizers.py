@@ -14,10 +14,10 @@ import tokenizers as library
 from pydantic import Field
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
-from regard.core.config import Part
 from regard.core.errors import RecipeError, RunError
 from regard.core.files import write_text
 from regard.core.symbols import AROUND_FOREIGN, OUR_SPECIALS, SPECIAL_SYMBOLS, UNK, Specials
+from regard.data import TokenizerPart
 from regard.data.sign_tables import EVERY_SIGN, SignTable, byte_of_sign, sign_table
 
 # Threads in this process, but none in its forks, where the library's thread pool would hang or warn.
@@ -154,19 +154,6 @@ def _trim(text: str, start: int, stop: int) -> tuple[int, int]:
     return start, stop
 
 
-class TokenizerPart(Part):
-    """Settings of any tokenizer: ``joint`` says that source and target share one."""
-
-    joint: bool = True
-
-    def train(self, texts: Iterable[str]) -> Tokenizer:
-        raise NotImplementedError
-
-    def specials(self) -> Specials | None:
-        """Where its special symbols stand; None: where ours do."""
-        return None
-
-
 class ImportedTokenizer(TokenizerPart):
     """One that came with somebody else's model; its special symbols stand where they stood there (−1: not at all)."""
 
@@ -215,6 +202,14 @@ class BpeTokenizer(TokenizerPart):
     dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
     lower: bool = False
     mask: bool = False
+
+    @property
+    def mask_symbol(self) -> str:
+        return MASK_SYMBOL
+
+    @property
+    def pair_dropout(self) -> float:
+        return self.dropout
 
     def specials(self) -> Specials | None:
         return Specials(mask=len(SPECIAL_SYMBOLS)) if self.mask else None

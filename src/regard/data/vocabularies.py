@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from regard.core.symbols import Sizes, Specials
+from regard.core.ports import Port, text_ports
+from regard.data import TokenizerPart
 from regard.data.corpus import Corpus
-from regard.data.texts import TextCorpus
+from regard.data.texts import Text, is_running_text
 from regard.data.token_files import cache_folder
-from regard.data.tokenizers import Tokenizer, TokenizerPart
+from regard.data.tokenizers import Tokenizer
 
 JOINT, SOURCE, TARGET = "tokenizer.json", "source.tokenizer.json", "target.tokenizer.json"
 
@@ -19,12 +21,14 @@ JOINT, SOURCE, TARGET = "tokenizer.json", "source.tokenizer.json", "target.token
 class Vocabularies:
     """How source and target texts become numbers; joint where both are the same object.
 
-    ``same_ids``: texts are taken apart in two ways, but a number means the same piece on both sides.
+    ``same_ids``: texts are taken apart in two ways, but a number means the same piece on both sides. ``dropout``: how
+    many merges are left out when training pairs are cut, see ``bpe_dropout.py``.
     """
 
     source: Tokenizer
     target: Tokenizer
     same_ids: bool = False
+    dropout: float = 0.0
 
     @property
     def joint(self) -> bool:
@@ -35,20 +39,21 @@ class Vocabularies:
         """Whether both sides may have one embedding."""
         return self.joint or self.same_ids
 
-    def sizes(self) -> Sizes:
-        return Sizes(self.source.size, self.target.size, shared=self.shared)
+    def ports(self) -> dict[str, Port]:
+        """What they fix about a model."""
+        return text_ports(self.source.size, self.target.size, shared=self.shared)
 
     @classmethod
-    def train(cls, config: TokenizerPart, corpus: Corpus | TextCorpus) -> Vocabularies:
+    def train(cls, config: TokenizerPart, corpus: Corpus[Any]) -> Vocabularies:
         """Learned from the training split alone. Of running text, which may be long, a second time is a look-up."""
-        kept = known_place(config, corpus) if isinstance(corpus, TextCorpus) else None
+        kept = known_place(config, corpus) if is_running_text(corpus) else None
         if kept is not None and kept.is_file():
             both = Tokenizer.load(kept, config.specials())
-            return cls(both, both)
+            return cls(both, both, dropout=config.pair_dropout)
         made = [config.train(texts) for texts in corpus.training_texts(config.joint)]
         if kept is not None:
             made[0].save(kept)
-        return cls(made[0], made[-1])
+        return cls(made[0], made[-1], dropout=config.pair_dropout)
 
     def save(self, folder: Path) -> None:
         if self.joint:
@@ -58,16 +63,17 @@ class Vocabularies:
             self.target.save(folder / TARGET)
 
     @classmethod
-    def load(cls, folder: Path, specials: Specials | None = None) -> Vocabularies:
-        """With ``specials`` they were imported: others have one list of ids, even where they have two tokenizers."""
+    def load(cls, folder: Path, config: TokenizerPart) -> Vocabularies:
+        """Imported ones have one list of ids, even where they are two."""
+        specials, dropout = config.specials(), config.pair_dropout
         if (folder / JOINT).is_file() or not (folder / SOURCE).is_file():
             both = Tokenizer.load(folder / JOINT, specials)
-            return cls(both, both)
+            return cls(both, both, dropout=dropout)
         source, target = (Tokenizer.load(folder / name, specials) for name in (SOURCE, TARGET))
-        return cls(source, target, same_ids=specials is not None)
+        return cls(source, target, same_ids=specials is not None, dropout=dropout)
 
 
-def known_place(config: TokenizerPart, corpus: TextCorpus) -> Path:
+def known_place(config: TokenizerPart, corpus: Corpus[Text]) -> Path:
     """Where the tokenizer of these settings and these very texts is kept."""
     digest = hashlib.sha256(config.model_dump_json().encode())
     for text in corpus.splits["train"]:

@@ -12,7 +12,8 @@ from pydantic import Field
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from regard.core.symbols import EOS, PAD, SOS, UNK, Specials
-from regard.data.tokenizers import Tokenizer, TokenizerPart
+from regard.data import TokenizerPart
+from regard.data.tokenizers import Tokenizer
 
 MASK = 4
 SYMBOLS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")

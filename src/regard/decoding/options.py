@@ -29,6 +29,19 @@ class Strategy(Part):
     def rows(self) -> int:
         """How many rows of a batch one sentence takes."""
 
+    @property
+    def answers(self) -> int:
+        """How many answers each input gets."""
+        return 1
+
+    def reseeded(self, by: int) -> Strategy:
+        """The same with another seed, where chance has a part in it."""
+        return self
+
+    def alone(self) -> Strategy:
+        """The same with one row for each input, where rows do not depend on one another."""
+        return self
+
     @abstractmethod
     def build(self) -> Search:
         """The search with these settings."""
@@ -77,6 +90,10 @@ class Beam(Strategy):
     def rows(self) -> int:
         return self.size
 
+    @property
+    def answers(self) -> int:
+        return self.n_best
+
     def build(self) -> Search:
         from regard.decoding import beam
 
@@ -108,6 +125,16 @@ class Sampling(Strategy):
     @property
     def rows(self) -> int:
         return self.n_best
+
+    @property
+    def answers(self) -> int:
+        return self.n_best
+
+    def reseeded(self, by: int) -> Sampling:
+        return self.model_copy(update={"seed": self.seed + by})
+
+    def alone(self) -> Sampling:
+        return self.model_copy(update={"n_best": 1})
 
     def build(self) -> Search:
         from regard.decoding import sampling

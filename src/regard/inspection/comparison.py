@@ -125,7 +125,7 @@ def _measure(title: str, named: dict[str, Any], figure: str) -> dict[str, Any]:
 
 def trained_flow(folder: Path) -> GradientFlow:
     run = load(folder)
-    source, target_BT = random_batch(run.vocabularies.sizes(), DISTANCE, ROWS, seed=0)
+    source, target_BT = random_batch(run.vocabularies.ports(), DISTANCE, ROWS, seed=0)
     return gradient_flow(run.model.cpu(), source, target_BT)
 
 

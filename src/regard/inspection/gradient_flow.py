@@ -18,8 +18,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError
-from regard.core.symbols import EOS, SPECIAL_SYMBOLS, Sizes
+from regard.core.ports import INPUT, OUTPUT, Ports, text_ports, tokens_at
+from regard.core.symbols import EOS, SPECIAL_SYMBOLS
 from regard.inspection.alignment_figure import three_digits
 from regard.inspection.line_figure import Series, line_figure
 from regard.layers.cells import Cell, GruConfig, LstmConfig, RnnConfig
@@ -29,7 +31,7 @@ from regard.models.fixed_context import FixedContextConfig
 from regard.models.transformer import TransformerConfig
 
 FLAT = 3.0  # norms are told as "stays" while the largest is below so many times the smallest
-SIZES = Sizes(100, 100, shared=True)
+PORTS: Ports = text_ports(100, 100, shared=True)
 Source = tuple[Tensor, Tensor]
 """source_BS and its lengths_B."""
 
@@ -160,21 +162,22 @@ def without_dropout(model: nn.Module) -> Iterator[None]:
 
 def path_of(model: nn.Module) -> str:
     """The name of the module along whose outputs the past of the target travels."""
-    path = getattr(model, "state_path", "")
+    path = anatomy_of(model).state_path
     if not path:
-        raise OptionError(f"{type(model).__name__} does not say where its past travels; give it a state_path")
+        raise OptionError(f"{type(model).__name__} does not say where its past travels; give its anatomy a state_path")
     return path
 
 
-def random_batch(sizes: Sizes, length: int, rows: int, seed: int) -> tuple[Source, Tensor]:
+def random_batch(ports: Ports, length: int, rows: int, seed: int) -> tuple[Source, Tensor]:
     """A source of ``length`` tokens, and a target that is read for ``length`` positions before its last token.
 
     The target begins with any word: a start symbol that all rows share would be one draw beside averages over many.
     """
     generator = torch.Generator().manual_seed(seed)
     first = len(SPECIAL_SYMBOLS)
-    source_BS = torch.randint(first, sizes.inputs, (rows, length), generator=generator)
-    target_BT = torch.randint(first, sizes.outputs, (rows, length + 1), generator=generator)
+    source_size, target_size = (tokens_at(ports, side, "any").size for side in (INPUT, OUTPUT))
+    source_BS = torch.randint(first, source_size, (rows, length), generator=generator)
+    target_BT = torch.randint(first, target_size, (rows, length + 1), generator=generator)
     source_BS[:, -1] = EOS
     return (source_BS, torch.full((rows,), length)), target_BT
 
@@ -204,7 +207,7 @@ def row_norms(gradients: Sequence[Tensor]) -> Tensor:
 
 
 def at_initialisation(
-    sizes: Sizes = SIZES, *, width: int = 64, length: int = 51, rows: int = 64, seed: int = 0
+    ports: Ports = PORTS, *, width: int = 64, length: int = 51, rows: int = 64, seed: int = 0
 ) -> dict[str, GradientFlow]:
     """Untrained models over the same random tokens: three cells with one fixed context, and a Transformer.
 
@@ -221,15 +224,15 @@ def at_initialisation(
     configs["Transformer"] = TransformerConfig(
         norm="pre", width=width, heads=4, encoder_layers=2, decoder_layers=2, feed_forward=network
     )
-    source, target_BT = random_batch(sizes, length, rows, seed)
-    return {name: gradient_flow(built(config, sizes, seed), source, target_BT) for name, config in configs.items()}
+    source, target_BT = random_batch(ports, length, rows, seed)
+    return {name: gradient_flow(built(config, ports, seed), source, target_BT) for name, config in configs.items()}
 
 
-def built(config: Any, sizes: Sizes, seed: int) -> nn.Module:
+def built(config: Any, ports: Ports, seed: int) -> nn.Module:
     """A model with its first weights, without touching anybody's random numbers."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return config.build(sizes)
+        return config.build(ports)
 
 
 def jacobian_product(cell: Cell, steps: int, seed: int = 0, *, scale: float = 1.0, settle: int = 20) -> Norms:
@@ -271,8 +274,8 @@ def depth_gradients(
         norm=norm, width=width, heads=4, encoder_layers=1, decoder_layers=layers,
         feed_forward=FeedForwardConfig(width=4 * width),
     )  # fmt: skip
-    model: Any = built(config, SIZES, seed)
-    source, target_BT = random_batch(SIZES, length, rows, seed)
+    model: Any = built(config, PORTS, seed)
+    source, target_BT = random_batch(PORTS, length, rows, seed)
     outputs: list[Tensor] = []
     for layer in model.eval().decoder.layers:
         layer.register_forward_hook(lambda module, inputs, output: outputs.append(output))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from regard.core.anatomy import anatomy_of
+from regard.core.capabilities import Translates
 from regard.core.errors import OptionError
 from regard.core.taps import matching_attention
 from regard.inspection.importance import EXAMPLES
@@ -36,17 +38,20 @@ class HeadAlignment:
 
 def head_alignment(run: Run, split: str = "validation", *, pairs: int = EXAMPLES) -> list[HeadAlignment]:
     """For every head over the source, in the order of the model."""
-    pattern = str(getattr(run.model, "source_attention", ""))
+    pattern = anatomy_of(run.model).source_attention
     if not pattern:
         raise OptionError(f"{type(run.model).__name__} has no attention over a source, so there is nothing to align")
-    task = task_over(run, split)
+    made = task_over(run, split)
+    if not isinstance(made, Translates):
+        raise OptionError(f"{run.folder.path} ({run.recipe.task.kind}) reads no source, so there is nothing to align")
+    task = made.translation
     if split not in task.corpus.gold:
         raise OptionError(
             f"no gold alignments are known for the split {split!r}; there are for: "
             f"{', '.join(task.corpus.gold) or 'none'} (the small world has them)"
         )
     gold, chosen = task.corpus.gold[split][:pairs], task.corpus.splits[split][:pairs]
-    found = word_weights(task, run.model, chosen, gold_words(gold), run.device)
+    found = word_weights(task, run.session(), chosen, gold_words(gold))
     names = list(matching_attention(run.model, pattern))
     rates = head_error_rates(links_by_head(found), gold)
     return [HeadAlignment(names[layer], head, rate, len(chosen)) for (layer, head), rate in rates.items()]

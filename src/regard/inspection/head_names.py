@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 from torch import nn
 
+from regard.attention.heads import HeadShape
+from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError, enumerate_problems
 from regard.core.taps import attention_points, matching_attention
 
@@ -15,6 +17,13 @@ HeadAt = tuple[str, int]
 """A head: the name of its attention, and its number there, counted from 0."""
 Kind = Literal["cross", "encoder", "decoder", "text"]
 """What an attention reads: from the answer the source, the source itself, the answer itself, or the only text."""
+
+
+@runtime_checkable
+class HasHeads(Protocol):
+    """An attention that divides its width among several heads."""
+
+    shape: HeadShape
 
 
 def refuse_without_attention(model: nn.Module) -> None:
@@ -27,7 +36,8 @@ def refuse_without_attention(model: nn.Module) -> None:
 
 def head_count(model: nn.Module, name: str) -> int:
     """How many heads an attention has; a recurrent decoder's has one."""
-    return getattr(getattr(model.get_submodule(name), "shape", None), "heads", 1)
+    owner = model.get_submodule(name)
+    return owner.shape.heads if isinstance(owner, HasHeads) else 1
 
 
 def every_head(model: nn.Module, pattern: str = "*") -> list[HeadAt]:
@@ -51,7 +61,7 @@ def refuse_unknown(model: nn.Module, heads: Iterable[HeadAt]) -> None:
 
 def kind_of(model: nn.Module, name: str) -> Kind:
     """What the attention of this name reads."""
-    pattern = str(getattr(model, "source_attention", ""))
+    pattern = anatomy_of(model).source_attention
     if not pattern:
         return "text"
     if fnmatchcase(name, pattern):

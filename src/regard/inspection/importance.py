@@ -10,7 +10,9 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from regard.core.seams import Progress
+import numpy as np
+
+from regard.core.task import Progress
 from regard.data.batching import in_length_order
 from regard.data.corpus import Pair
 from regard.inspection.alignment_figure import three_digits
@@ -70,12 +72,12 @@ def importance(
     heads = every_head(run.model, pattern)
     task = task_over(run, data)
     found = task.examples(data if isinstance(data, str) else GIVEN, 0)
-    chosen = [found[place] for place in places(found, examples)]
-    batches = in_length_order(task.lengths(chosen), AT_ONCE)
+    chosen = places(found, examples)
+    batches = [np.array(chosen)[indices] for indices in in_length_order(found.lengths_NA[chosen], AT_ONCE)]
 
     def loss(off: Sequence[HeadAt]) -> float:
         with without_heads(run.model, off) if off else nullcontext():
-            totals, count = summed(task, run.model, chosen, batches, run.device)
+            totals, count = summed(task, run.session(), found, batches)
         return totals["loss"] / max(count, 1)
 
     whole, table = loss(()), []

@@ -109,7 +109,7 @@ def recipe(
     symbols = 2 * length if problem == "recall" else 20  # a recall needs symbols that occur once
     data = {
         "kind": "toy", "problem": problem, "symbols": symbols, "minimum_length": length, "maximum_length": length,
-        "train": examples, "validation": 100, "test": 0,
+        "train_size": examples, "validation_size": 100, "test_size": 0,
     }  # fmt: skip
     training = {
         "steps": steps, "batch_tokens": max(batch_tokens, 2 * length), "learning_rate": 4e-3, "validate_every": steps,

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from regard.core.capabilities import Translates
 from regard.core.errors import OptionError
+from regard.core.task import Task
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
-from regard.data.texts import HeldText, TextCorpus
+from regard.data.texts import HeldText
 from regard.runs.kept import held_out
 from regard.runs.load import Run
 from regard.runs.train import build_task, load_corpus
@@ -18,7 +20,7 @@ from regard.runs.train import build_task, load_corpus
 GIVEN = "given"  # the split that texts of the user's become
 
 
-def task_over(run: Run, data: str | Sequence[str] | Sequence[Pair]) -> Any:
+def task_over(run: Run, data: str | Sequence[str] | Sequence[Pair]) -> Task:
     """The run's task over one of its recipe's splits, or over given texts as the split ``given``."""
     if isinstance(data, str):
         corpus: Any = held_out(run.folder, load_corpus(run.recipe))
@@ -26,16 +28,16 @@ def task_over(run: Run, data: str | Sequence[str] | Sequence[Pair]) -> Any:
             raise OptionError(
                 f"the recipe's data has no split {data!r} to ask about; there is: {', '.join(corpus.splits) or 'none'}"
             )
-        return build_task(run.recipe, corpus, run.vocabularies)
+        return build_task(run.recipe, corpus, run.modalities)
     pairs = [one for one in data if isinstance(one, Pair)]
-    translates = hasattr(run.task, "encode_pairs")
+    translates = isinstance(run.task, Translates)
     if len(pairs) != (len(data) if translates else 0):
         wanted = "regard.data.corpus.Pair(source, target)" if translates else "strings"
         raise OptionError(f"{run.folder.path} ({run.recipe.task.kind}) is asked about {wanted}; give a list of them")
     if translates:
-        return build_task(run.recipe, Corpus({GIVEN: tuple(pairs)}, Ledger()), run.vocabularies)
+        return build_task(run.recipe, Corpus({GIVEN: tuple(pairs)}, Ledger()), run.modalities)
     texts = tuple(HeldText(f"text {number}", str(text)) for number, text in enumerate(data, start=1))
-    return build_task(run.recipe, TextCorpus({GIVEN: texts}, Ledger()), run.vocabularies)  # type: ignore[arg-type]
+    return build_task(run.recipe, Corpus({GIVEN: texts}, Ledger()), run.modalities)
 
 
 def places(found: Sequence[Any], examples: int) -> list[int]:

@@ -20,6 +20,7 @@ from regard.decoding.options import Sampling
 from regard.runs.kept import held_out
 from regard.runs.load import Run
 from regard.runs.train import build_task, load_corpus
+from regard.tasks.language_modelling import LanguageModelling
 
 TEMPERATURES = (0.5, 0.8, 1.1)
 SAMPLE_TOKENS = 400
@@ -85,7 +86,8 @@ class Analysis:
 
 def analyse(run: Run) -> Analysis:
     """Looks at a finished run; its validation text must still be where the recipe says."""
-    task = build_task(run.recipe, held_out(run.folder, load_corpus(run.recipe)), run.vocabularies)
+    task = build_task(run.recipe, held_out(run.folder, load_corpus(run.recipe)), run.modalities)
+    assert isinstance(task, LanguageModelling)
     whole = (window for window in task.examples("validation", 0) if len(window.tokens) == task.config.context + 1)
     rows = [np.asarray(window.tokens, np.int64) for window in islice(whole, WINDOWS)]
     curves = _curves(run.folder.metrics)

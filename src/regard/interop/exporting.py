@@ -10,21 +10,25 @@ from typing import Any
 import tokenizers as library
 from safetensors.torch import save_file
 
+from regard.core.capabilities import Continues
 from regard.core.config import nearest
 from regard.core.errors import OptionError
 from regard.core.files import write_json, write_text
 from regard.data.vocabularies import TARGET
-from regard.interop import ctranslate2, enclosing, generation
-from regard.interop.families import family_of_model
-from regard.interop.family import Family
-from regard.interop.files import SINGLE
+from regard.interop.ctranslate2 import conversion as ctranslate2
 from regard.interop.folders import new_folder, refuse_headed, refuse_taken
-from regard.interop.importing import CONFIG
-from regard.interop.onnx_export import write_onnx
-from regard.interop.vocabulary import CONFIG as SETTINGS
-from regard.interop.vocabulary import TOKENIZER, answer_ids, closed, symbol_ids, tokenizer_settings
-from regard.interop.weights import weights_out
+from regard.interop.huggingface import enclosing, generation
+from regard.interop.huggingface.families import family_of_model
+from regard.interop.huggingface.family import Family
+from regard.interop.huggingface.files import SINGLE
+from regard.interop.huggingface.importing import CONFIG
+from regard.interop.huggingface.vocabulary import CONFIG as SETTINGS
+from regard.interop.huggingface.vocabulary import TOKENIZER, answer_ids, closed, symbol_ids, tokenizer_settings
+from regard.interop.huggingface.weights import weights_out
+from regard.interop.onnx.export import write_onnx
+from regard.layers.positions import TablePosition
 from regard.runs.load import Run, load
+from regard.tasks.translation import TeacherForcing
 from regard.training import checkpoints
 
 
@@ -56,7 +60,7 @@ def to_ctranslate2(run: Run, out: Path, dtype: str) -> Exported:
     """model.bin, config.json, vocabularies, and our tokenizers, whose pieces the model is asked with."""
     spec = ctranslate2.convert(run, out, dtype)
     count = sum(tensor.numel() for tensor in checkpoints.weights_of(run.model).values())
-    loader = "Generator" if hasattr(run.task, "continuation") else "Translator"
+    loader = "Generator" if isinstance(run.task, Continues) else "Translator"
     return Exported(str(out), "ctranslate2", spec.name, loader, count)
 
 
@@ -89,14 +93,15 @@ def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
 def vocabulary_problems(run: Run) -> list[str]:
     if not run.vocabularies.shared:
         return ["tokenizer.joint = false; they have one tokenizer for both sides only"]
-    first = getattr(getattr(run.recipe.model, "position", None), "first", 0)
+    tables = [module for module in run.model.modules() if isinstance(module, TablePosition)]
+    first = max((table.first for table in tables), default=0)
     return enclosing.position_problems(first, run.vocabularies.target.specials)
 
 
 def text_context(run: Run) -> int:
     model: Any = run.model
     task: Any = run.recipe.task
-    return model.context or task.context
+    return model.max_length or task.context
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +124,9 @@ def dress(run: Run, family: Family, context: int) -> Dress:
     if family.task == "language-model":
         files = tokenizer_settings(tokenizer, context, own=own)
         return Dress(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, files)
-    task: Any = run.recipe.task
-    positions = model.longest[1]
+    task = run.recipe.task
+    assert isinstance(task, TeacherForcing)
+    positions = model.max_lengths[1]
     wanted = strategy.max_length or task.longest + 1
     chosen = generation.answer_settings(strategy, specials, min(wanted, positions))
     return Dress(answer_ids(specials), chosen, closed(tokenizer), tokenizer_settings(tokenizer, positions, own=own))

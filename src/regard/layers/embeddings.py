@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.core.errors import RecipeError
-from regard.core.symbols import Sizes
+from regard.core.ports import INPUT, OUTPUT, Ports, share_vocabulary, tokens_at
 from regard.layers import EmbeddingPart
 
 Tied = Literal["all", "output", "none"]
@@ -157,6 +157,13 @@ class BorrowedConfig(EmbeddingPart):
         return BorrowedEmbedding(symbols, self.width, frozen=self.frozen)
 
 
+@runtime_checkable
+class HasEmbedding(Protocol):
+    """Settings of a family that lets one choose how symbols become vectors."""
+
+    embedding: EmbeddingPart
+
+
 class Embeddings(NamedTuple):
     """Both sides' embeddings and the output matrix, sharing what they are told to share."""
 
@@ -165,15 +172,16 @@ class Embeddings(NamedTuple):
     head: VocabularyHead
 
 
-def build_embeddings(config: EmbeddingPart, sizes: Sizes, tied: Tied, width: int) -> Embeddings:
+def build_embeddings(config: EmbeddingPart, ports: Ports, tied: Tied, width: int) -> Embeddings:
     """``width`` is the output's where nothing is tied."""
-    target = config.build(sizes.outputs)
-    source = target if tied == "all" and sizes.shared else config.build(sizes.inputs)
+    inputs, outputs = (tokens_at(ports, side, "any of these").size for side in (INPUT, OUTPUT))
+    target = config.build(outputs)
+    source = target if tied == "all" and share_vocabulary(ports) else config.build(inputs)
     if tied == "none":
-        return Embeddings(source, target, VocabularyHead(sizes.outputs, width))
+        return Embeddings(source, target, VocabularyHead(outputs, width))
     if isinstance(target, OneHot) or not target.weight.requires_grad:
         raise RecipeError(
             f"model.tied = {tied!r} makes the target embedding the output matrix too, which must be learned, but "
             f"model.embedding is {config.kind!r}; set model.tied = \"none\""
         )
-    return Embeddings(source, target, VocabularyHead(sizes.outputs, target.width, target))
+    return Embeddings(source, target, VocabularyHead(outputs, target.width, target))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
 
+from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError
+from regard.core.inputs import Inputs, States
+from regard.core.seams import Body, HasPooler
 from regard.layers.dropout import Dropout
 
 Pooling = Literal["auto", "mean", "first", "last", "pooler"]
@@ -23,19 +26,24 @@ class Headed(nn.Module):
         self.body = without_writing(body)
         self.head = head
 
-    def forward(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
-        return self.head(self.body.represent(tokens_BS, lengths_B, segments_BS), lengths_B)  # type: ignore[operator]
+    def forward(self, inputs: Inputs) -> Tensor:
+        return self.head(cast(Body, self.body).represent(inputs))
+
+
+def body_of(model: nn.Module) -> nn.Module:
+    """The model under its head, or the model itself where it has none."""
+    return model.body if isinstance(model, Headed) else model
 
 
 def without_writing(body: nn.Module) -> nn.Module:
     """The same model with only those modules that reading needs; one that is also needed by another name stays."""
-    reading = getattr(body, "reading", None)
-    if reading is None:
+    reading = anatomy_of(body).reading
+    if not reading:
         raise OptionError(
             f"{type(body).__name__} is no body that a head can stand on: it does not say with which of its modules it "
             "reads (see Body in regard.core.seams); choose another model.kind"
         )
-    needed = {id(getattr(body, name)) for name in reading}
+    needed = {id(body.get_submodule(name)) for name in reading}
     for name, child in list(body._modules.items()):
         if id(child) not in needed:
             delattr(body, name)
@@ -48,39 +56,44 @@ class Pool(nn.Module):
     def __init__(self, pooling: Pooling, body: Any) -> None:
         super().__init__()
         if pooling == "auto":
-            pooling = "mean" if body.sight == "both" else "last"
-        if pooling == "pooler" and not hasattr(body, "pooler"):
+            pooling = "mean" if not body.causal else "last"
+        if pooling == "pooler" and not isinstance(body, HasPooler):
             raise OptionError(f'{type(body).__name__} has no pooler; set task.pooling to "mean", "first" or "last"')
         self.pooling = pooling
         self.pooler = body.pooler if pooling == "pooler" else nn.Identity()
 
-    def forward(self, states_BSD: Tensor, lengths_B: Tensor) -> Tensor:
+    def forward(self, states: States) -> Tensor:
+        states_BSD, lengths_B = states.x_BND, states.lengths_B
         if self.pooling == "pooler":
             return self.pooler(states_BSD)
         if self.pooling == "first":
             return states_BSD[:, 0]
         if self.pooling == "last":
+            if lengths_B is None:
+                return states_BSD[:, -1]
             return states_BSD[torch.arange(len(states_BSD), device=states_BSD.device), lengths_B - 1]
         return mean_state(states_BSD, lengths_B)
 
 
-def mean_state(states_BSD: Tensor, lengths_B: Tensor) -> Tensor:
+def mean_state(states_BSD: Tensor, lengths_B: Tensor | None) -> Tensor:
     """The mean over what is there."""
+    if lengths_B is None:
+        return states_BSD.mean(dim=1)
     there_BS = torch.arange(states_BSD.shape[1], device=states_BSD.device) < lengths_B[:, None]
     total_BD = torch.einsum("bsd,bs->bd", states_BSD, there_BS.to(states_BSD.dtype))
     return total_BD / lengths_B[:, None].to(states_BSD.dtype)
 
 
-class TextHead(nn.Module):
-    """logits_BC of the classes that a text may belong to: W pool(states) + b."""
+class ClassHead(nn.Module):
+    """logits_BC of the classes that an input may belong to: W pool(states) + b."""
 
     def __init__(self, pool: Pool, width: int, classes: int, dropout: float) -> None:
         super().__init__()
         self.pool, self.dropout = pool, Dropout(dropout)
         self.classes = small_linear(width, classes)
 
-    def forward(self, states_BSD: Tensor, lengths_B: Tensor) -> Tensor:
-        return self.classes(self.dropout(self.pool(states_BSD, lengths_B)))
+    def forward(self, states: States) -> Tensor:
+        return self.classes(self.dropout(self.pool(states)))
 
 
 class TokenHead(nn.Module):
@@ -91,8 +104,8 @@ class TokenHead(nn.Module):
         self.dropout = Dropout(dropout)
         self.classes = small_linear(width, classes)
 
-    def forward(self, states_BSD: Tensor, lengths_B: Tensor) -> Tensor:
-        return self.classes(self.dropout(states_BSD))
+    def forward(self, states: States) -> Tensor:
+        return self.classes(self.dropout(states.x_BND))
 
 
 class VectorHead(nn.Module):
@@ -102,8 +115,8 @@ class VectorHead(nn.Module):
         super().__init__()
         self.pool, self.unit = pool, unit
 
-    def forward(self, states_BSD: Tensor, lengths_B: Tensor) -> Tensor:
-        vector_BD = self.pool(states_BSD, lengths_B)
+    def forward(self, states: States) -> Tensor:
+        vector_BD = self.pool(states)
         return nn.functional.normalize(vector_BD, dim=-1) if self.unit else vector_BD
 
 

@@ -46,7 +46,7 @@ class NoPosition(nn.Module):
     """Says nothing: the base whose three methods leave everything as it is."""
 
     @property
-    def capacity(self) -> int:
+    def max_length(self) -> int:
         """How many positions there are; 0: as many as one likes."""
         return 0
 
@@ -74,15 +74,15 @@ class TablePosition(NoPosition):
             self.register_buffer("table_SD", table_SD, persistent=False)
 
     @property
-    def capacity(self) -> int:
+    def max_length(self) -> int:
         return self.table_SD.shape[0] - self.first
 
     def rows(self, count: int, places: Places) -> Tensor:
         """rows_TD of the table for so many tokens, or rows_BTD."""
         needed = int(places.max()) + 1 if isinstance(places, Tensor) else places + count
-        if needed > self.capacity:
+        if needed > self.max_length:
             raise OptionError(
-                f"a sequence of {needed} tokens does not fit into {self.capacity} positions; "
+                f"a sequence of {needed} tokens does not fit into {self.max_length} positions; "
                 "raise model.position.longest (or a grid's rows and columns), or cut the input"
             )
         if isinstance(places, Tensor):

@@ -30,6 +30,7 @@ class VocabularyLoss(NamedTuple):
     correct: Tensor
 
 
+@torch.compiler.disable  # it works in place, chunk by chunk: there is nothing that a compiler could fuse
 def vocabulary_loss(
     states_ND: Tensor, weight_WD: Tensor, targets_N: Tensor, smoothing: float = 0.0
 ) -> VocabularyLoss:

@@ -10,14 +10,14 @@ from regard.core.config import Choices, Part
 if TYPE_CHECKING:
     from torch import nn
 
-    from regard.core.symbols import Sizes
+    from regard.core.ports import Ports
 
 
 class ModelPart(Part):
     """Settings of a family of models."""
 
     @abstractmethod
-    def build(self, sizes: Sizes) -> nn.Module: ...
+    def build(self, ports: Ports) -> nn.Module: ...
 
 
 MODELS = Choices(
@@ -34,5 +34,6 @@ MODELS = Choices(
         "gpt": "regard.models.gpt:GptConfig",
         "llama": "regard.models.llama:LlamaConfig",
         "bert": "regard.models.bert:BertConfig",
+        "vit": "regard.models.vit:VitConfig",
     },
 )

@@ -19,7 +19,8 @@ from regard.attention.memory import Memory, join_memories, sentences_kept
 from regard.attention.places import Ages, grown, joined, places_after, reordered
 from regard.attention.readers import Reader
 from regard.core.anatomy import Anatomy
-from regard.core.symbols import Sizes
+from regard.core.inputs import Inputs, States
+from regard.core.ports import Ports
 from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import Cell, State
 from regard.layers.dropout import Dropout
@@ -42,8 +43,8 @@ class BahdanauConfig(ModelPart):
     dropout: float = Field(0.2, ge=0, lt=1)
     tied: Tied = "all"
 
-    def build(self, sizes: Sizes) -> Bahdanau:
-        return Bahdanau(self, sizes)
+    def build(self, ports: Ports) -> Bahdanau:
+        return Bahdanau(self, ports)
 
 
 class Bahdanau(nn.Module):
@@ -55,14 +56,13 @@ class Bahdanau(nn.Module):
     anatomy = Anatomy(
         source_attention="attention", state_path="cell", reading=("source_embedding", "encoder", "dropout")
     )
-    source_attention, state_path, reading = anatomy.source_attention, anatomy.state_path, anatomy.reading
-    capacity = 0
+    max_length = 0  # it reads as many tokens as one likes
 
-    def __init__(self, config: BahdanauConfig, sizes: Sizes) -> None:
+    def __init__(self, config: BahdanauConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
         self.source_embedding, self.target_embedding, self.head = build_embeddings(
-            config.embedding, sizes, config.tied, config.width
+            config.embedding, ports, config.tied, config.width
         )
         new_cell = config.cell.build
         read = self.source_embedding.width
@@ -77,15 +77,16 @@ class Bahdanau(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     @property
-    def sight(self) -> str:
-        return "both" if self.config.bidirectional else "before"
+    def causal(self) -> bool:
+        return not self.config.bidirectional
 
     @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.encoder.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
-        return self.encoder(self.dropout(self.source_embedding(tokens_BS)), lengths_B)[0]
+    def represent(self, inputs: Inputs) -> States:
+        states_BSC, _ = self.encoder(self.dropout(self.source_embedding(inputs.values)), inputs.real_lengths_B)
+        return States(states_BSC, inputs.lengths_B)
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         """states_BTD for all target positions (teacher forcing)."""

@@ -17,9 +17,10 @@ from torch.nn import functional
 from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
 from regard.attention.heads import HeadShape
 from regard.attention.masks import Mask, padding
-from regard.core.anatomy import Anatomy
+from regard.core.anatomy import Anatomy, Entrance
 from regard.core.errors import OptionError
-from regard.core.symbols import Sizes
+from regard.core.inputs import Inputs, States
+from regard.core.ports import OUTPUT, Ports, tokens_at
 from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
@@ -69,8 +70,8 @@ class BertConfig(ModelPart):
             raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
         return self
 
-    def build(self, sizes: Sizes) -> Bert:
-        return Bert(self, sizes)
+    def build(self, ports: Ports) -> Bert:
+        return Bert(self, ports)
 
     def block(self, layer: int, max_length: int) -> EncoderLayer:
         key_width = self.width // self.heads
@@ -171,22 +172,23 @@ class Bert(nn.Module):
     anatomy = Anatomy(
         depth_path="layers.*",
         reading=("embedding", "segments", "position", "norm", "dropout", "layers", "final_norm", "pooler"),
+        entrances=(Entrance("tokens", "embedding", "position"),),
     )
-    depth_path, reading = anatomy.depth_path, anatomy.reading
-    sight = "both"
+    causal = False
 
-    def __init__(self, config: BertConfig, sizes: Sizes) -> None:
+    def __init__(self, config: BertConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
-        self.embedding = PlainEmbedding(sizes.outputs, config.width)
+        symbols = tokens_at(ports, OUTPUT, config.kind).size
+        self.embedding = PlainEmbedding(symbols, config.width)
         self.segments = Segments(config.segments, config.width) if config.segments else NoSegments()
         self.position = config.position.build(config.width, config.heads)
         self.norm = config.norm.build(config.width)
         self.dropout = Dropout(config.dropout)
-        self.layers = nn.ModuleList(config.block(layer, self.context) for layer in range(config.layers))
+        self.layers = nn.ModuleList(config.block(layer, self.max_length) for layer in range(config.layers))
         self.final_norm = nn.Identity() if config.residual == "post" else config.norm.build(config.width)
         self.pooler = Pooler(config.width) if config.pooler == "tanh" else FirstState()
-        self.head = MaskedHead(config, sizes.outputs, None if config.tied == "none" else self.embedding)
+        self.head = MaskedHead(config, symbols, None if config.tied == "none" else self.embedding)
         if config.relation == "next":
             self.relation = nn.Linear(config.width, 2)  # logits on what ``pooler`` gives: a stranger, or what follows
         self.recompute = False  # activation checkpointing, set by the training loop
@@ -195,20 +197,16 @@ class Bert(nn.Module):
             nn.init.normal_(weight, std=SPREAD)
 
     @property
-    def context(self) -> int:
+    def max_length(self) -> int:
         """How many tokens it can read, the symbols around a text among them; 0: as many as one likes."""
-        return self.position.capacity
+        return self.position.max_length
 
     @property
-    def capacity(self) -> int:
-        return self.context
-
-    @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.config.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
-        return self(tokens_BS, lengths_B, segments_BS)
+    def represent(self, inputs: Inputs) -> States:
+        return States(self(inputs.values, inputs.real_lengths_B, inputs.segments_BN), inputs.lengths_B)
 
     def forward(self, tokens_BS: Tensor, lengths_B: Tensor | Mask, segments_BS: Tensor | None = None) -> Tensor:
         """states_BSD; of each row so many tokens are there, or a mask says who may look at whom."""

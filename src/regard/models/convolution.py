@@ -20,7 +20,8 @@ from regard.attention.masks import padding
 from regard.attention.memory import Memory, join_memories, sentences_kept
 from regard.attention.places import Ages, grown, joined, places_after, reordered
 from regard.core.anatomy import Anatomy
-from regard.core.symbols import Sizes
+from regard.core.inputs import Inputs, States
+from regard.core.ports import Ports
 from regard.layers import EMBEDDINGS, POSITIONS, EmbeddingPart, PositionPart
 from regard.layers.blocks import PreNorm
 from regard.layers.convolution import CausalConvolution, GatedConvolution
@@ -45,8 +46,8 @@ class ConvolutionConfig(ModelPart):
     dropout: float = Field(0.1, ge=0, lt=1)
     tied: Tied = "all"
 
-    def build(self, sizes: Sizes) -> Convolution:
-        return Convolution(self, sizes)
+    def build(self, ports: Ports) -> Convolution:
+        return Convolution(self, ports)
 
     def cross_attention(self, layer: int, max_length: int) -> CrossAttention:
         context = AttentionContext(self.width, self.width, 1, max_length, layer, self.decoder_layers)
@@ -102,45 +103,46 @@ class Convolution(nn.Module):
         depth_path="decoder.*",
         reading=("source_embedding", "widen_source", "position", "encoder", "dropout"),
     )
-    source_attention, state_path = anatomy.source_attention, anatomy.state_path
-    depth_path, reading = anatomy.depth_path, anatomy.reading
-    sight = "both"
+    causal = False
 
-    def __init__(self, config: ConvolutionConfig, sizes: Sizes) -> None:
+    def __init__(self, config: ConvolutionConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
         self.source_embedding, self.target_embedding, self.head = build_embeddings(
-            config.embedding, sizes, config.tied, config.width
+            config.embedding, ports, config.tied, config.width
         )
         self.widen_source = nn.Linear(self.source_embedding.width, config.width)
         self.widen_target = nn.Linear(self.target_embedding.width, config.width)
         self.position = config.position.build(config.width, 1)
         self.encoder = Encoder(config)
         self.decoder = nn.ModuleList(
-            DecoderLayer(config, layer, self.capacity) for layer in range(config.decoder_layers)
+            DecoderLayer(config, layer, self.max_length) for layer in range(config.decoder_layers)
         )
         self.norm = nn.LayerNorm(config.width)
         self.narrow = nn.Linear(config.width, self.head.width)
         self.dropout = Dropout(config.dropout)
 
     @property
-    def longest(self) -> tuple[int, int]:
+    def max_lengths(self) -> tuple[int, int]:
         """How many positions a source and an answer may have; 0: as many as one likes."""
-        return self.position.capacity, self.position.capacity
+        return self.position.max_length, self.position.max_length
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         """states_BTD for all target positions in one parallel pass (teacher forcing)."""
         return self.read(target_BT, self.start((source_BS, source_lengths_B)))
 
     @property
-    def capacity(self) -> int:
-        return self.position.capacity
+    def max_length(self) -> int:
+        return self.position.max_length
 
     @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.config.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+    def represent(self, inputs: Inputs) -> States:
+        return States(self.read_source(inputs.values, inputs.real_lengths_B), inputs.lengths_B)
+
+    def read_source(self, tokens_BS: Tensor, lengths_B: Tensor) -> Tensor:
         x_BSD = self.dropout(self.position.embed(self.widen_source(self.source_embedding(tokens_BS))))
         positions_S = torch.arange(tokens_BS.shape[1], device=tokens_BS.device)
         exists_BS1 = (positions_S < lengths_B[:, None]).unsqueeze(-1).to(x_BSD.dtype)
@@ -148,7 +150,7 @@ class Convolution(nn.Module):
 
     def start(self, source: tuple[Tensor, Tensor]) -> ConvolutionState:
         source_BS, source_lengths_B = source
-        read_BSD = self.represent(source_BS, source_lengths_B)
+        read_BSD = self.read_source(source_BS, source_lengths_B)
         mask = padding(source_lengths_B, source_BS.shape[1])
         layers = cast("list[DecoderLayer]", list(self.decoder))
         memories = [layer.cross.memory(read_BSD, mask) for layer in layers]

@@ -15,8 +15,9 @@ from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, Mec
 from regard.attention.heads import HeadShape
 from regard.attention.masks import CAUSAL, inside_segments
 from regard.attention.places import places_after
-from regard.core.anatomy import Anatomy
-from regard.core.symbols import Sizes
+from regard.core.anatomy import Anatomy, Entrance
+from regard.core.inputs import Inputs, States
+from regard.core.ports import OUTPUT, Ports, tokens_at
 from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm, StackState, start_small
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
@@ -56,8 +57,8 @@ class LlamaConfig(ModelPart):
             raise ValueError(f"{self.heads} heads cannot share {self.groups} key/value groups; change one of them")
         return self
 
-    def build(self, sizes: Sizes) -> Llama:
-        return Llama(self, sizes)
+    def build(self, ports: Ports) -> Llama:
+        return Llama(self, ports)
 
     def block(self, layer: int, max_length: int) -> EncoderLayer:
         width = self.key_width or self.width // self.heads
@@ -75,24 +76,29 @@ class LlamaConfig(ModelPart):
 class Llama(nn.Module):
     """Tokens so far become states, ``head`` turns states into logits for what follows each of them."""
 
-    anatomy = Anatomy(state_path="stack.layers.0", depth_path="stack.layers.*", reading=("embedding", "stack"))
-    state_path, depth_path, reading = anatomy.state_path, anatomy.depth_path, anatomy.reading
-    sight = "before"
+    anatomy = Anatomy(
+        state_path="stack.layers.0",
+        depth_path="stack.layers.*",
+        reading=("embedding", "stack"),
+        entrances=(Entrance("tokens", "embedding", "stack.position"),),
+    )
+    causal = True
 
-    def __init__(self, config: LlamaConfig, sizes: Sizes) -> None:
+    def __init__(self, config: LlamaConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
-        self.embedding = PlainEmbedding(sizes.outputs, config.width)
+        symbols = tokens_at(ports, OUTPUT, config.kind).size
+        self.embedding = PlainEmbedding(symbols, config.width)
         position = config.position.build(config.width, config.heads)
-        layers = (config.block(layer, config.context or position.capacity) for layer in range(config.layers))
+        layers = (config.block(layer, config.context or position.max_length) for layer in range(config.layers))
         self.stack = CausalStack(layers, position, config.norm.build(config.width), config.dropout)
         start_small(self.stack)
-        self.head = VocabularyHead(sizes.outputs, config.width, None if config.tied == "none" else self.embedding)
+        self.head = VocabularyHead(symbols, config.width, None if config.tied == "none" else self.embedding)
 
     @property
-    def context(self) -> int:
+    def max_length(self) -> int:
         """How many tokens it can read; 0: as many as one likes."""
-        return self.config.context or self.stack.position.capacity
+        return self.config.context or self.stack.position.max_length
 
     def forward(self, tokens_BT: Tensor, segments_BT: Tensor | None = None) -> Tensor:
         """states_BTD for all positions at once; with segments, nobody looks beyond their own."""
@@ -104,16 +110,12 @@ class Llama(nn.Module):
         return self.head(self.stack.norm(states_BTD))
 
     @property
-    def capacity(self) -> int:
-        return self.context
-
-    @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.config.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+    def represent(self, inputs: Inputs) -> States:
         """What is padded stands behind everything; nobody looks there."""
-        return self(tokens_BS)
+        return States(self(inputs.values), inputs.lengths_B)
 
     def start(self, source: tuple[int, int]) -> StackState:
         """Nothing read yet: for so many rows, with room for so many tokens (0: it grows)."""

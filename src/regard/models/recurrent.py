@@ -6,6 +6,7 @@ gradient does not. Read it top to bottom: configuration, model, state.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -14,7 +15,8 @@ from torch import Tensor, nn
 
 from regard.core.anatomy import Anatomy
 from regard.core.errors import OptionError
-from regard.core.symbols import Sizes
+from regard.core.inputs import Inputs, States
+from regard.core.ports import Ports
 from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import State
 from regard.layers.dropout import Dropout
@@ -37,8 +39,8 @@ class RecurrentConfig(ModelPart):
     dropout: float = Field(0.2, ge=0, lt=1)
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
 
-    def build(self, sizes: Sizes) -> Recurrent:
-        return Recurrent(self, sizes)
+    def build(self, ports: Ports) -> Recurrent:
+        return Recurrent(self, ports)
 
 
 class Recurrent(nn.Module):
@@ -49,27 +51,25 @@ class Recurrent(nn.Module):
         depth_path="stack.cells.*",
         reading=("target_embedding", "dropout", "stack", "readout"),
     )
-    state_path, depth_path, reading = anatomy.state_path, anatomy.depth_path, anatomy.reading
-    context = 0  # it reads as many tokens as one likes
-    sight = "before"
-    capacity = 0
+    causal = True
+    max_length = 0  # it reads as many tokens as one likes
 
-    def __init__(self, config: RecurrentConfig, sizes: Sizes) -> None:
+    def __init__(self, config: RecurrentConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
         tied: Tied = "all" if config.tied == "output" else "none"
-        _, self.target_embedding, self.head = build_embeddings(config.embedding, sizes, tied, config.width)
+        _, self.target_embedding, self.head = build_embeddings(config.embedding, ports, tied, config.width)
         new_cell = config.cell.build
         self.stack = RecurrentStack(
             new_cell, self.target_embedding.width, config.width, config.layers, config.dropout
         )
         self.readout = Readout(config.width, self.head.width, config.dropout)
         self.dropout = Dropout(config.dropout)
-        self.state_width = self.head.width
+        self.width = self.head.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
+    def represent(self, inputs: Inputs) -> States:
         """What is padded stands behind everything and is read last."""
-        return self(tokens_BS)
+        return States(self(inputs.values), inputs.lengths_B)
 
     def forward(self, tokens_BT: Tensor, segments_BT: Tensor | None = None) -> Tensor:
         """states_BTD for texts that begin here."""
@@ -124,7 +124,7 @@ class RecurrentState:
         """By name, for a checkpoint; ``restored`` puts them back."""
         return {f"{layer}.{part}": held for layer, state in enumerate(self.states) for part, held in enumerate(state)}
 
-    def restored(self, tensors: dict[str, Tensor]) -> RecurrentState:
+    def restored(self, tensors: Mapping[str, Tensor]) -> RecurrentState:
         """A state of this shape that remembers the given tensors."""
         return RecurrentState(
             [tuple(tensors[f"{layer}.{part}"] for part in range(len(state))) for layer, state in enumerate(self.states)]

@@ -17,9 +17,10 @@ from regard.attention.heads import CrossHeads, HeadShape, SelfHeads
 from regard.attention.masks import CAUSAL, Mask, padding
 from regard.attention.memory import Memory, join_memories, sentences_kept
 from regard.attention.places import places_after
-from regard.core.anatomy import Anatomy
+from regard.core.anatomy import Anatomy, Entrance
+from regard.core.inputs import Inputs, States
+from regard.core.ports import INPUT, OUTPUT, Ports, share_vocabulary, tokens_at
 from regard.core.seams import Position
-from regard.core.symbols import Sizes
 from regard.layers import FEED_FORWARDS, HEAD_NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import DecoderLayer, EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
@@ -63,8 +64,8 @@ class TransformerConfig(ModelPart):
             )
         return self
 
-    def build(self, sizes: Sizes) -> Transformer:
-        return Transformer(self, sizes)
+    def build(self, ports: Ports) -> Transformer:
+        return Transformer(self, ports)
 
     def context(self, layer: int, layers: int, max_length: int, *, causal: bool = False) -> AttentionContext:
         """What a mechanism in this layer of so many is told."""
@@ -108,7 +109,7 @@ class Encoder(nn.Module):
         self.position = config.new_position()
         self.dropout = Dropout(config.dropout)
         places = [
-            config.context(layer, config.encoder_layers, self.position.capacity)
+            config.context(layer, config.encoder_layers, self.position.max_length)
             for layer in range(config.encoder_layers)
         ]
         self.layers = nn.ModuleList(
@@ -134,11 +135,11 @@ class Decoder(nn.Module):
         super().__init__()
         self.position = config.new_position()
         self.dropout = Dropout(config.dropout)
-        count, capacity = config.decoder_layers, self.position.capacity
+        count, max_length = config.decoder_layers, self.position.max_length
         self.layers = nn.ModuleList(
             DecoderLayer(
-                config.self_attention(config.context(layer, count, capacity, causal=True)),
-                config.cross_attention(config.context(layer, count, capacity)),
+                config.self_attention(config.context(layer, count, max_length, causal=True)),
+                config.cross_attention(config.context(layer, count, max_length)),
                 config.network(),
                 config.residual,
             )
@@ -173,42 +174,46 @@ class Transformer(nn.Module):
         state_path="decoder.layers.0",
         depth_path="decoder.layers.*",
         reading=("source_embedding", "encoder"),
+        entrances=(
+            Entrance("source", "source_embedding", "encoder.position"),
+            Entrance("tokens", "target_embedding", "decoder.position"),
+        ),
     )
-    source_attention, state_path = anatomy.source_attention, anatomy.state_path
-    depth_path, reading = anatomy.depth_path, anatomy.reading
 
-    def __init__(self, config: TransformerConfig, sizes: Sizes) -> None:
+    def __init__(self, config: TransformerConfig, ports: Ports) -> None:
         super().__init__()
         self.config = config
-        self.target_embedding = TokenEmbedding(sizes.outputs, config.width)
-        if config.tied == "all" and sizes.shared:
+        inputs, outputs = (tokens_at(ports, side, config.kind).size for side in (INPUT, OUTPUT))
+        self.target_embedding = TokenEmbedding(outputs, config.width)
+        if config.tied == "all" and share_vocabulary(ports):
             self.source_embedding = self.target_embedding
         else:
-            self.source_embedding = TokenEmbedding(sizes.inputs, config.width)
+            self.source_embedding = TokenEmbedding(inputs, config.width)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         tied = None if config.tied == "none" else self.target_embedding
-        self.head = VocabularyHead(sizes.outputs, config.width, tied, bias=config.output_bias)
+        self.head = VocabularyHead(outputs, config.width, tied, bias=config.output_bias)
 
     @property
-    def longest(self) -> tuple[int, int]:
+    def max_lengths(self) -> tuple[int, int]:
         """How many positions a source and an answer may have; 0: as many as one likes."""
-        return self.encoder.position.capacity, self.decoder.position.capacity
+        return self.encoder.position.max_length, self.decoder.position.max_length
 
     @property
-    def sight(self) -> str:
-        return "both" if self.encoder.layers else "before"
+    def causal(self) -> bool:
+        return not self.encoder.layers
 
     @property
-    def capacity(self) -> int:
-        return self.encoder.position.capacity
+    def max_length(self) -> int:
+        return self.encoder.position.max_length
 
     @property
-    def state_width(self) -> int:
+    def width(self) -> int:
         return self.config.width
 
-    def represent(self, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | None = None) -> Tensor:
-        return self.encoder(self.source_embedding(tokens_BS), padding(lengths_B, tokens_BS.shape[1]))[-1]
+    def represent(self, inputs: Inputs) -> States:
+        mask = padding(inputs.real_lengths_B, inputs.values.shape[1])
+        return States(self.encoder(self.source_embedding(inputs.values), mask)[-1], inputs.lengths_B)
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         """states_BTD for all target positions in one parallel pass (teacher forcing)."""

@@ -11,11 +11,12 @@ from torch import nn
 from regard.core.errors import DataError, RecipeError
 from regard.core.seams import Observer
 from regard.core.symbols import SPECIAL_SYMBOLS
+from regard.data.modalities.both import Modalities
 from regard.data.readers import find_file, missing_files
 from regard.data.tokenizers import Tokenizer
 from regard.data.vectors import read_vectors
 from regard.data.vocabularies import Vocabularies
-from regard.layers.embeddings import BorrowedConfig, BorrowedEmbedding
+from regard.layers.embeddings import BorrowedConfig, BorrowedEmbedding, HasEmbedding
 from regard.runs.recipe import Recipe
 from regard.training import checkpoints
 
@@ -32,13 +33,13 @@ class Loan(NamedTuple):
 
 
 def borrow_vectors(
-    recipe: Recipe, model: nn.Module, vocabularies: Vocabularies, kept: Path, observers: Sequence[Observer] = ()
+    recipe: Recipe, model: nn.Module, modalities: Modalities, kept: Path, observers: Sequence[Observer] = ()
 ) -> None:
     """Fills the model's borrowed embeddings; where ``kept`` has a whole checkpoint, that has their weights already."""
-    config = getattr(recipe.model, "embedding", None)
+    config = recipe.model.embedding if isinstance(recipe.model, HasEmbedding) else None
     if not isinstance(config, BorrowedConfig) or checkpoints.latest(kept)[0] is not None:
         return
-    loans = _loans(config, model, vocabularies)
+    loans = _loans(config, model, modalities.vocabularies)
     absent = [file for file in dict.fromkeys(loan.file for loan in loans) if not file.is_file()]
     if absent:
         raise missing_files(absent, "Check model.embedding.source and model.embedding.target")
@@ -60,7 +61,8 @@ def borrow_vectors(
 def _loans(config: BorrowedConfig, model: nn.Module, vocabularies: Vocabularies) -> list[Loan]:
     """One for each vocabulary, so that a file which serves both sides is read once."""
     files = _files(config, joint=vocabularies.joint)
-    embeddings = {side: getattr(model, f"{side}_embedding", None) for side in files}
+    modules = dict(model.named_modules(remove_duplicate=False))
+    embeddings = {side: modules.get(f"{side}_embedding") for side in files}
     borrowed = {side: found for side, found in embeddings.items() if isinstance(found, BorrowedEmbedding)}
     nameless = [side for side in borrowed if not files[side]]
     if nameless:
@@ -73,8 +75,9 @@ def _loans(config: BorrowedConfig, model: nn.Module, vocabularies: Vocabularies)
     if vocabularies.joint and borrowed:
         words = surface_words(vocabularies.target)
         return [Loan("joint", list(borrowed.values()), words, next(iter(paths.values())))]
+    tokenizers = {"source": vocabularies.source, "target": vocabularies.target}
     return [
-        Loan(side, [found], surface_words(getattr(vocabularies, side)), paths[side])
+        Loan(side, [found], surface_words(tokenizers[side]), paths[side])
         for side, found in borrowed.items()
     ]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import statistics
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,10 +67,10 @@ def measure_pace(recipe: Recipe, longest: float = LONGEST) -> Pace:
     with tempfile.TemporaryDirectory() as folder:
         loop = prepare(recipe, RunFolder(Path(folder)), machine.Ranks(), [])
         for number, batch in enumerate(loop.batches()):
-            began = time.perf_counter()
+            before = loop.progress.seconds
             loop.step(batch)
             if number >= WARM_UP:
-                durations.append(time.perf_counter() - began)
+                durations.append(loop.progress.seconds - before)
             if len(durations) >= MOST_STEPS or (len(durations) >= WARM_UP and sum(durations) > longest):
                 break
     return Pace(statistics.fmean(durations or [1.0]), len(durations))

@@ -16,7 +16,8 @@ from typing import Any
 from regard.core.config import parse
 from regard.core.errors import RecipeError, RunError, enumerate_problems
 from regard.core.files import read_json, write_json
-from regard.core.seams import Observer, Progress
+from regard.core.seams import Observer
+from regard.core.task import Progress
 from regard.data.corpus import Pair
 from regard.runs.budget import Budget, Pace, measure_pace, with_steps
 from regard.runs.evaluate import scored_splits
@@ -27,6 +28,7 @@ from regard.runs.recipe import Recipe, recipe_sets
 from regard.runs.train import Trained, build_task, load_corpus, train
 from regard.tasks.metrics.bleu import bleu
 from regard.tasks.metrics.text import exact_match
+from regard.tasks.translation import Translation, TranslationConfig
 
 SHARED = ("data", "tokenizer", "task", "decoding")  # what must be the same for a score to mean the same
 VALIDATIONS = 12  # points on each learning curve
@@ -114,7 +116,8 @@ def _flat(asked: dict[str, Any]) -> dict[str, Any]:
 
 def refuse_unscored(recipes: Sequence[Recipe]) -> None:
     """A comparison scores answers as text against references; other tasks have no such score."""
-    others = [f"{recipe.name} ({recipe.task.kind})" for recipe in recipes if not hasattr(recipe.task, "bleu_tokenize")]
+    unscored = [recipe for recipe in recipes if not isinstance(recipe.task, TranslationConfig)]
+    others = [f"{recipe.name} ({recipe.task.kind})" for recipe in unscored]
     if others:
         raise RecipeError(
             f"a comparison scores answers as text against references, which {', '.join(others)} does not give; "
@@ -169,17 +172,16 @@ def score_entry(entry: Entry, trained: Trained, progress: Progress | None = None
 def scored(run: Run, trained: Trained, progress: Progress | None = None) -> dict[str, Any]:
     """All that a report tells about one run; the scores are the run's own, as ``regard evaluate`` would give them."""
     corpus = held_out(run.folder, load_corpus(run.recipe))
-    task = build_task(run.recipe, corpus, run.vocabularies)
+    task = build_task(run.recipe, corpus, run.modalities)
+    assert isinstance(task, Translation)
     split = scored_splits(corpus.splits)[0]
     pairs = corpus.splits[split]
     began = time.perf_counter()
-    answers = [
-        found[0].text
-        for found in task.predict(run.model, [pair.source for pair in pairs], run.recipe.decoding, run.device, progress)
-    ]
+    session = run.session(progress=progress)
+    answers = [found[0].text for found in task.predict(session, [pair.source for pair in pairs])]
     seconds = time.perf_counter() - began
-    scores = task.score_answers(run.model, pairs, answers, run.recipe.decoding, run.device)
-    scores |= {"split": split, **task.alignment_scores(run.model, split, run.device)}
+    scores = task.score_answers(session, pairs, answers)
+    scores |= {"split": split, **task.alignment_scores(session, split)}
     write_json(run.folder.scores, scores)
     return {
         "training": asdict(trained),
@@ -187,7 +189,7 @@ def scored(run: Run, trained: Trained, progress: Progress | None = None) -> dict
         "scores": scores,
         "sentences_per_second": len(pairs) / seconds,
         "curve": learning_curve(run.folder),
-        "by_length": by_length(pairs, answers, run.recipe.task.bleu_tokenize),  # type: ignore[attr-defined]
+        "by_length": by_length(pairs, answers, task.config.bleu_tokenize),
         "examples": [
             {"source": pair.source, "reference": pair.target, "answer": answer}
             for pair, answer in zip(pairs[:EXAMPLES], answers, strict=False)

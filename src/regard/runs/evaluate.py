@@ -7,9 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from regard.core.capabilities import Continues, ScoresPairs
 from regard.core.errors import DataError, OptionError
 from regard.core.files import read_object, write_json
-from regard.core.seams import Progress
+from regard.core.task import Progress
 from regard.data.ledger import Ledger
 from regard.data.readers import read_parallel
 from regard.decoding.options import Strategy
@@ -31,29 +32,29 @@ def evaluate(
     Splits beside ``test`` (the small world's compositional one) come with their name before the score's. What another
     engine than the model itself has answered is scored, named, and not kept.
     """
-    strategy: Any = options or run.recipe.decoding
-    if run.other is not None and hasattr(run.task, "continuation"):
+    session = run.session(options, progress)
+    if run.other is not None and isinstance(run.task, Continues):
         raise OptionError(
             f"{run.folder.path}: a text is scored by the model itself, and {run.other.name} finds answers only; "
             "leave out --engine"
         )
     named = {} if run.other is None else {"engine": run.other.name}
     if source or reference:
-        if not hasattr(run.task, "score_pairs"):
+        if not isinstance(run.task, ScoresPairs):
             raise OptionError(
                 f"{run.folder.path} ({run.recipe.task.kind}) answers no sources with references; leave out "
                 "--source and --reference, and its own test split is scored"
             )
         ledger = Ledger()
         pairs = read_parallel(Path(source), Path(reference), "given", ledger)
-        given = run.task.score_pairs(run.model, pairs, strategy, run.device, progress, **run.answering)
+        given = run.task.score_pairs(session, pairs)
         return {**given, **named, "skipped": [asdict(one) for one in ledger.exceptions]}
     corpus = held_out(run.folder, load_corpus(run.recipe))
-    task = build_task(run.recipe, corpus, run.vocabularies)
+    task = build_task(run.recipe, corpus, run.modalities)
     splits = scored_splits(corpus.splits)
     scores: dict[str, Any] = {"split": splits[0], "splits": splits, **named}
     for split in splits:
-        found = task.score(run.model, split, strategy, run.device, progress, **run.answering)
+        found = task.score(session, split)
         prefix = "" if split == splits[0] else f"{split}_"
         scores |= {f"{prefix}{name}": value for name, value in found.items()}
     if named:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from regard.core.config import parse, read_toml
 from regard.core.errors import RecipeError, RunError
+from regard.runs.upgrade import read_run_recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class RunFolder:
             raise RunError(
                 f"{self.path} already holds a run; continue it with --resume, or choose another --out"
             )
-        held = read_toml(self.recipe)
+        held = read_run_recipe(self.recipe)
         if not same_recipe(held, recipe_toml):
             raise RunError(
                 f"{self.path} holds a run of another recipe than the one given; resume it with its own: "
@@ -118,9 +118,9 @@ def same_recipe(held_tree: dict[str, Any], given_toml: str) -> bool:
     if held_tree == tomllib.loads(given_toml):
         return True
     try:
-        held = parse(Recipe, held_tree)
-        unsettled = getattr(held.task, "unsettled", lambda: held.task)  # without what the data decided
-        return given_toml in (held.to_toml(), held.model_copy(update={"task": unsettled()}).to_toml())
+        held = Recipe.of(held_tree)  # its paths made absolute, as those of the given one are
+        undecided = held.model_copy(update={"task": held.task.unsettled()})  # without what the data decided
+        return given_toml in (held.to_toml(), undecided.to_toml())
     except RecipeError:
         return False
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+
+from torch import Tensor
 
 from regard.core.errors import RunError
 from regard.core.files import read_object, sha256_of, unreadable, write_json, write_text
-from regard.data.corpus import Corpus, Pair
+from regard.data.corpus import Corpus
+from regard.data.examples import Recordable
 from regard.data.vocabularies import JOINT, SOURCE, TARGET
 from regard.runs.folder import RunFolder
 from regard.training import checkpoints
@@ -16,12 +20,12 @@ from regard.training import checkpoints
 FILES = "files"  # in summary.json: the hashes of the files beside it
 
 
-def keep_validation(folder: RunFolder, corpus: Any) -> None:
+def keep_validation(folder: RunFolder, corpus: Corpus[Any]) -> None:
     """Writes the validation split where it was set aside; a resumed run must have drawn the same one again."""
     if not corpus.validation_was_set_aside:
         return
     if not folder.validation.exists():
-        lines = (json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in corpus.splits["validation"])
+        lines = (json.dumps(one.record(), ensure_ascii=False) + "\n" for one in corpus.splits["validation"])
         write_text(folder.validation, "".join(lines))
     elif not is_as_kept(folder, corpus):
         raise RunError(
@@ -30,7 +34,7 @@ def keep_validation(folder: RunFolder, corpus: Any) -> None:
         )
 
 
-def held_out(folder: RunFolder, corpus: Any) -> Any:
+def held_out(folder: RunFolder, corpus: Corpus[Any]) -> Corpus[Any]:
     """All that may be scored: a validation split that was set aside is the one that the run kept.
 
     Drawn again from files that have grown, it would hold what the model has learned by heart.
@@ -38,20 +42,13 @@ def held_out(folder: RunFolder, corpus: Any) -> Any:
     scored = corpus.without_training()
     if not corpus.validation_was_set_aside or not folder.validation.exists() or is_as_kept(folder, corpus):
         return scored
-    others = {split: own for split, own in scored.splits.items() if split != "validation"}
-    if isinstance(corpus, Corpus):
-        others["validation"] = kept_pairs(folder)
-    elif not others:
-        raise RunError(
-            f"the training files are not those with which {folder.path} was begun, so its validation split cannot be "
-            "drawn again; put the files back as they were"
-        )
-    return replace(scored, splits=others)
+    kept = kept_validation(folder, type(corpus.splits["validation"][0]))
+    return replace(scored, splits={**scored.splits, "validation": kept})
 
 
-def is_as_kept(folder: RunFolder, corpus: Any) -> bool:
+def is_as_kept(folder: RunFolder, corpus: Corpus[Any]) -> bool:
     """Whatever the files are called now."""
-    drawn = [json.loads(json.dumps(asdict(one))) for one in corpus.splits["validation"]]
+    drawn = [json.loads(json.dumps(one.record())) for one in corpus.splits["validation"]]
     return [without_origin(one) for one in kept_examples(folder)] == [without_origin(one) for one in drawn]
 
 
@@ -71,12 +68,14 @@ def kept_examples(folder: RunFolder) -> list[dict[str, Any]]:
     return held
 
 
-def kept_pairs(folder: RunFolder) -> tuple[Pair, ...]:
+def kept_validation(folder: RunFolder, kind: type[Recordable]) -> tuple[Recordable, ...]:
+    """The examples that were set aside, of the kind that the run's data has."""
     try:
-        return tuple(Pair(**one) for one in kept_examples(folder))
-    except TypeError as error:
+        return tuple(kind.from_record(one) for one in kept_examples(folder))
+    except (KeyError, TypeError) as error:
         raise RunError(
-            f"{folder.validation} holds other things than pairs ({error}); put the run's own file back"
+            f"{folder.validation} holds other things than examples of kind {kind.__name__} ({error}); put the run's "
+            "own file back"
         ) from error
 
 
@@ -94,8 +93,8 @@ def read_summary(folder: RunFolder) -> dict[str, Any]:
     return {name: value for name, value in read_object(folder.summary).items() if name != FILES}
 
 
-def refuse_foreign(folder: RunFolder) -> None:
-    """A file of another run may have the right shape; its hash is another."""
+def check_hashes(folder: RunFolder, weights: Mapping[str, Tensor]) -> None:
+    """A file of another run may have the right shape; its hash is another. ``weights`` are those of the folder."""
     if not folder.summary.exists():
         return
     summary = read_object(folder.summary)
@@ -105,7 +104,7 @@ def refuse_foreign(folder: RunFolder) -> None:
         if not (folder.path / name).is_file() or sha256_of(folder.path / name) != expected
     ]
     expected = summary.get("weights_sha256")
-    if expected is not None and checkpoints.weights_hash(checkpoints.load_tensors(folder.weights)) != expected:
+    if expected is not None and checkpoints.weights_hash(weights) != expected:
         foreign.append(folder.weights.name)
     if foreign:
         raise RunError(

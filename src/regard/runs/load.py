@@ -12,22 +12,28 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.core.config import parse, read_toml
+from regard.core.answers import Answer
+from regard.core.capabilities import Continues, Fills, Translates
+from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
 from regard.core.files import read_object
-from regard.core.seams import Answer, Engine, Progress
+from regard.core.seams import Engine
+from regard.core.task import Progress, Session, Task
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
+from regard.data.modalities.both import Modalities
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Strategy
 from regard.layers.headed import Pooling
 from regard.runs.folder import RunFolder
-from regard.runs.kept import refuse_foreign
+from regard.runs.kept import check_hashes
 from regard.runs.recipe import Recipe
 from regard.runs.train import adapt, build_task, headed
+from regard.runs.upgrade import read_run_recipe
 from regard.tasks.alignment import WordWeights, word_weights
 from regard.tasks.continuation import Continuation
+from regard.tasks.embedding import Embedding
 from regard.tasks.filling import Guess
 from regard.tasks.metrics.alignment import Head
 from regard.tasks.sentence_vectors import Embedder, around
@@ -41,44 +47,53 @@ class Run:
 
     folder: RunFolder
     recipe: Recipe
-    vocabularies: Vocabularies
+    modalities: Modalities
     model: nn.Module
     device: torch.device
-    task: Any = field(repr=False)
+    task: Task = field(repr=False)
     other: Engine | None = None  # who answers in the model's place, see ``through``
 
     def through(self, engine: Engine) -> Run:
         """The same run, whose answers this engine finds. Scores of given texts, weights and taps stay the model's."""
         return replace(self, other=engine)
 
-    @property
-    def answering(self) -> dict[str, Engine]:
-        """The engine as tasks take it, where it is not the model itself."""
-        return {} if self.other is None else {"engine": self.other}
+    @cached_property
+    def vocabularies(self) -> Vocabularies:
+        """The tokenizers of both sides; refused, in words, where the run does not read texts."""
+        return self.modalities.vocabularies
+
+    def session(self, options: Strategy | None = None, progress: Progress | None = None) -> Session:
+        """One use of the model, with the recipe's way of decoding where no other is given."""
+        return Session(self.model, self.device, options or self.recipe.decoding, self.other, progress)
 
     @cached_property
     def engine(self) -> TorchEngine:
-        """The model's own."""
+        """The model's own, where it goes from text to text."""
+        if not isinstance(self.task, Translates):
+            raise OptionError(
+                f"{self.folder.path} ({self.recipe.task.kind}) answers no sources, so no given answers can be scored; "
+                "name a run that goes from text to text"
+            )
         return self.task.engine(self.model, self.device)
 
     @cached_property
     def continuation(self) -> Continuation:
         """What writes on from prompts, where the run is a language model."""
-        if not hasattr(self.task, "continuation"):
+        if not isinstance(self.task, Continues):
             raise OptionError(
                 f"{self.folder.path} answers texts ({self.recipe.task.kind}) and does not write on from a prompt; "
                 "give it texts, or name the run of a language model"
             )
-        return self.task.continuation(self.model, self.device, **self.answering)
+        return self.task.continuation(self.session())
 
     def fill(self, texts: Sequence[str], top_k: int = 5) -> list[list[list[Guess]]]:
         """For each text, and each mask in it, the most probable pieces, best first."""
-        if not hasattr(self.task, "filling"):
+        if not isinstance(self.task, Fills):
             raise OptionError(
                 f"{self.folder.path} ({self.recipe.task.kind}) guesses no hidden words; name the run of a masked "
                 "language model"
             )
-        return self.task.filling(self.model, self.device).fill([texts] if isinstance(texts, str) else texts, top_k)
+        return self.task.filling(self.session()).fill([texts] if isinstance(texts, str) else texts, top_k)
 
     def states(self, texts: Sequence[str]) -> list[Tensor]:
         """For each text states_SD of its tokens, the symbols around them included; what the body cannot hold is cut,
@@ -87,11 +102,10 @@ class Run:
 
     def embedder(self, pooling: Pooling | Literal[""] = "", *, unit: bool = True) -> Embedder:
         """What gives texts vectors: as the run was trained to, else the mean of the states of its body."""
-        if self.recipe.task.kind == "embedding":
-            pooling = pooling or self.recipe.task.pooling  # type: ignore[attr-defined]
-            longest = self.recipe.task.longest  # type: ignore[attr-defined]
-        else:
-            longest = 0
+        longest = 0
+        if isinstance(self.task, Embedding):
+            pooling = pooling or self.task.config.pooling
+            longest = self.task.config.longest
         specials = around(self.task, self.vocabularies.source.specials)
         return Embedder.of(
             self.model, self.vocabularies.source, self.device, pooling=pooling or "mean", unit=unit,
@@ -109,31 +123,27 @@ class Run:
         return self.embedder(pooling, unit=unit).embed_all([texts] if isinstance(texts, str) else texts, progress)
 
     def predict(
-        self, texts: Sequence[str], options: Strategy | None = None, progress: Progress | None = None
+        self, inputs: Any, options: Strategy | None = None, progress: Progress | None = None
     ) -> list[str]:
-        """The best answer to each text, in order."""
-        return [answers[0].text for answers in self.answers(texts, options, progress)]
+        """The best answer to each input (a text, the path of a picture), in order."""
+        return [answers[0].text for answers in self.answers(inputs, options, progress)]
 
     def answers(
-        self, texts: Sequence[str], options: Strategy | None = None, progress: Progress | None = None
+        self, inputs: Any, options: Strategy | None = None, progress: Progress | None = None
     ) -> list[list[Answer]]:
-        """All answers that the strategy keeps, best first."""
-        if isinstance(texts, str):
-            texts = [texts]
-        chosen = options or self.recipe.decoding
-        return self.task.predict(self.model, texts, chosen, self.device, progress, **self.answering)
+        """All answers that the strategy keeps, best first. What is a string is read as on the command line: the text
+        itself, or the path of a picture."""
+        parse = self.modalities.input.parse
+        raws = [parse(str(one)) if isinstance(one, str | Path) else one for one in as_list(inputs)]
+        return self.task.predict(self.session(options, progress), raws)
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[float, ...]]:
         """For each given pair the log-probability of every target piece and of the closing symbol."""
         if len(sources) != len(targets):
             raise DataError(f"{len(sources)} sources against {len(targets)} references; give one for each, in order")
-        if not hasattr(self.task, "engine"):
-            raise OptionError(
-                f"{self.folder.path} ({self.recipe.task.kind}) answers no sources, so no given answers can be scored; "
-                "name a run that goes from text to text"
-            )
-        sources, targets = self._spelled(stripped(sources), stripped(targets))
-        return self.engine.score(
+        engine = self.engine
+        sources, targets = self._as_written(stripped(sources), stripped(targets))
+        return engine.score(
             self.vocabularies.source.encode_batch(list(sources)), self.vocabularies.target.encode_batch(list(targets))
         )
 
@@ -144,14 +154,19 @@ class Run:
         words: Callable[[str], Sequence[str]] = str.split,
     ) -> list[WordWeights]:
         """What each target word reads of the source, for every head, under teacher forcing."""
-        sources, targets = self._spelled(stripped(sources), stripped(targets))
+        if not isinstance(self.task, Translates):
+            raise OptionError(
+                f"{self.folder.path} ({self.recipe.task.kind}) reads no source, so it has no alignment; name a "
+                "run that goes from text to text"
+            )
+        sources, targets = self._as_written(stripped(sources), stripped(targets))
         pairs = [Pair(source, target) for source, target in zip(sources, targets, strict=True)]
         both = [(words(pair.source), words(pair.target)) for pair in pairs]
-        return word_weights(self.task, self.model, pairs, both, self.device)
+        return word_weights(self.task.translation, self.session(), pairs, both)
 
-    def _spelled(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    def _as_written(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
         """Given texts as the model reads and writes them, where a task shows its answers in another form."""
-        return self.task.spelled(sources, targets) if hasattr(self.task, "spelled") else (sources, targets)
+        return self.task.as_written(sources, targets) if isinstance(self.task, Translates) else (sources, targets)
 
     @property
     def alignment_head(self) -> Head | None:
@@ -163,25 +178,29 @@ class Run:
         return None
 
 
-def load(run: str | Path, device: str = "") -> Run:
-    """Everything after training starts here; files that are not the run's own are refused."""
-    found = load_as_it_stands(run, device)
-    refuse_foreign(found.folder)
-    return found
+def as_list(inputs: Any) -> list[Any]:
+    """One input is a list of one."""
+    return [inputs] if isinstance(inputs, str | Path) else list(inputs)
 
 
-def load_as_it_stands(run: str | Path, device: str = "") -> Run:
-    """The same without a look at the hashes, for those who want to know what is wrong."""
+def load(run: str | Path, device: str = "", *, check: bool = True) -> Run:
+    """Everything after training starts here; files that are not the run's own are refused.
+
+    Without ``check`` they are taken as they are, for those who want to know what is wrong.
+    """
     folder = RunFolder(Path(run).expanduser())
     folder.require(folder.recipe, folder.weights)
-    recipe = parse(Recipe, read_toml(folder.recipe), where=str(folder.recipe))
-    vocabularies = Vocabularies.load(folder.path, recipe.tokenizer.specials())  # type: ignore[attr-defined]
+    recipe = parse(Recipe, read_run_recipe(folder.recipe), where=str(folder.recipe))
+    modalities = recipe.input.load(folder.path, recipe.tokenizer)
     where = machine.choose_device(device or recipe.device)
     machine.keep_memory()
     machine.set_threads(recipe.training.threads)
-    task = build_task(recipe, Corpus({}, Ledger()), vocabularies)
+    task = build_task(recipe, Corpus({}, Ledger()), modalities)
     model = headed(recipe, task)
     if not recipe.start.adapters.merge:
         adapt(recipe, model)
-    checkpoints.put_weights(model, checkpoints.load_tensors(folder.weights), str(folder.weights))
-    return Run(folder, recipe, vocabularies, model.to(where).eval(), where, task)
+    weights = checkpoints.load_tensors(folder.weights)
+    checkpoints.put_weights(model, weights, str(folder.weights))
+    if check:
+        check_hashes(folder, weights)
+    return Run(folder, recipe, modalities, model.to(where).eval(), where, task)

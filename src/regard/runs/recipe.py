@@ -9,14 +9,16 @@ from typing import Annotated, Any
 
 from pydantic import Field, SerializeAsAny
 
-from regard.core.config import Config, Part, nearest, override, parse, read_toml, to_toml
+from regard.core.config import Config, nearest, override, parse, read_toml, to_toml
 from regard.core.errors import RecipeError
-from regard.data import DATA, TOKENIZERS
+from regard.data import DATA, TOKENIZERS, DataPart, TokenizerPart
+from regard.data.modalities import MODALITIES, ModalityPart
 from regard.decoding import STRATEGIES
 from regard.decoding.options import Strategy
 from regard.models import MODELS, ModelPart
 from regard.runs.starting import StartConfig
-from regard.tasks import TASKS
+from regard.runs.upgrade import FORMAT, check_renamed, read_recipe, upgraded
+from regard.tasks import TASKS, TaskPart
 from regard.training.loop import TrainingConfig
 
 SETS = "sets.toml"
@@ -25,38 +27,66 @@ SETS = "sets.toml"
 class Recipe(Config):
     """Everything that a run depends on; what is not said here has a default, written out in the run folder."""
 
+    format: int = Field(FORMAT, ge=FORMAT, le=FORMAT)  # of the recipe; older ones are upgraded as they are read
     name: str = ""
     description: str = ""
     seed: int = Field(1, ge=0)
     data_seed: int = Field(0, ge=0)  # which sentences are drawn or set aside; 0: as ``seed``
     device: str = "auto"
-    data: Annotated[SerializeAsAny[Part], DATA] = Field(default_factory=DATA.make)
-    tokenizer: Annotated[SerializeAsAny[Part], TOKENIZERS] = Field(default_factory=TOKENIZERS.make)
+    data: Annotated[SerializeAsAny[DataPart], DATA] = Field(default_factory=DATA.make)
+    input: Annotated[SerializeAsAny[ModalityPart], MODALITIES] = Field(default_factory=MODALITIES.make)
+    tokenizer: Annotated[SerializeAsAny[TokenizerPart], TOKENIZERS] = Field(default_factory=TOKENIZERS.make)
     model: Annotated[SerializeAsAny[ModelPart], MODELS] = Field(default_factory=MODELS.make)
-    task: Annotated[SerializeAsAny[Part], TASKS] = Field(default_factory=TASKS.make)
+    task: Annotated[SerializeAsAny[TaskPart], TASKS] = Field(default_factory=TASKS.make)
     start: StartConfig = Field(default_factory=lambda: StartConfig())
     training: TrainingConfig = Field(default_factory=lambda: TrainingConfig())
     decoding: Annotated[SerializeAsAny[Strategy], STRATEGIES] = Field(default_factory=STRATEGIES.make)
 
+    def tables(self) -> dict[str, Any]:
+        """Every default that the run uses written out; tables that it does not use are left out."""
+        return self.model_dump(exclude={"input"} if self.input.is_text else {"tokenizer", "decoding"})
+
     def to_toml(self) -> str:
-        return to_toml(self)
+        return to_toml(self.tables())
 
     @classmethod
     def read(cls, recipe: str | Path, settings: Iterable[str] = ()) -> Recipe:
         """A shipped recipe by name, or a file, with ``--set`` overrides."""
-        path = find(recipe)
-        tree = override(read_toml(path), settings, cls)
-        tree.setdefault("name", path.stem)
-        return parse(cls, tree, where=str(recipe))
+        path, settings = find(recipe), list(settings)
+        held = read_recipe(path)
+        tree = override({"name": path.stem, **held.tree}, settings, cls)
+        return cls._parsed(tree, str(recipe), held.base, settings)
+
+    @classmethod
+    def _parsed(cls, tree: Mapping[str, Any], where: str, base: Path, settings: Iterable[str] = ()) -> Recipe:
+        """A tree of today's format, with absolute paths to its data; tables that would have no effect are refused."""
+        check_renamed(tree, where)
+        made = parse(cls, tree, where)
+        idle = [] if made.input.is_text else [name for name in ("tokenizer", "decoding") if name in tree]
+        if idle:
+            raise RecipeError(
+                f"{where}: [{'] and ['.join(idle)}] have no effect where input.kind = {made.input.kind!r}: no text is "
+                "read or written; leave them out"
+            )
+        return made.model_copy(update={"data": made.data.located(base, keys_below("data", settings))})
 
     @classmethod
     def of(cls, recipe: Recipe | Mapping[str, Any] | str | Path, settings: Iterable[str] = ()) -> Recipe:
         """Whatever names a recipe: itself, a tree of tables, a shipped name, or a file."""
+        settings = list(settings)
         if isinstance(recipe, Recipe):
-            recipe = recipe.model_dump()
+            if not settings:
+                return recipe
+            recipe = recipe.tables()
         if isinstance(recipe, Mapping):
-            return parse(cls, override(recipe, settings, cls))
+            return cls._parsed(override(upgraded(recipe), settings, cls), "recipe", Path.cwd(), settings)
         return cls.read(recipe, settings)
+
+
+def keys_below(table: str, settings: Iterable[str]) -> list[str]:
+    """The keys of a table that settings such as ``data.train=x`` change; "" stands for the whole table."""
+    paths = [setting.partition("=")[0].strip() for setting in settings]
+    return [path.removeprefix(table).removeprefix(".") for path in paths if f"{path}.".startswith(f"{table}.")]
 
 
 def shipped_folder() -> Path:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from regard.core.capabilities import Compares
 from regard.core.errors import OptionError
 from regard.data.ledger import Ledger
 from regard.data.readers import read_parallel
@@ -14,7 +15,6 @@ from regard.runs.evaluate import scored_splits
 from regard.runs.kept import held_out
 from regard.runs.load import Run
 from regard.runs.train import load_corpus
-from regard.tasks.metrics.bleu import paired_significance
 
 
 def significance(
@@ -22,8 +22,7 @@ def significance(
 ) -> dict[str, Any]:
     """Paired bootstrap resampling between two runs, each with its own (or the given) decoding.
 
-    It is of BLEU, unless the first run's task has its own way to ``compare`` answers. The difference is the first
-    run's score less the other's.
+    The first run's task says what is compared. The difference is the first run's score less the other's.
     """
     refuse_incomparable(run, other)
     if source:
@@ -33,11 +32,8 @@ def significance(
         pairs = list(splits[scored_splits(splits)[0]])
     sources = [pair.source for pair in pairs]
     answers = other.predict(sources, options), run.predict(sources, options)
-    if hasattr(run.task, "compare"):
-        found = run.task.compare(pairs, *answers)
-    else:
-        tokenize = run.recipe.task.bleu_tokenize  # type: ignore[attr-defined]
-        found = paired_significance(*answers, [pair.target for pair in pairs], tokenize=tokenize)
+    assert isinstance(run.task, Compares)
+    found = run.task.compare(pairs, *answers)
     names = str(other.folder.path), str(run.folder.path)
     return {**asdict(found), "run": names[0], "sentence": found.told(*names)}
 
@@ -46,7 +42,7 @@ def refuse_incomparable(run: Run, other: Run) -> None:
     kinds = run.recipe.task.kind, other.recipe.task.kind
     if kinds[0] != kinds[1]:
         raise OptionError(f"one run is for {kinds[0]}, the other for {kinds[1]}; compare runs of one task")
-    if not hasattr(run.task, "compare") and not hasattr(run.recipe.task, "bleu_tokenize"):
+    if not isinstance(run.task, Compares):
         raise OptionError(
             f"runs for {kinds[0]} have no paired test; evaluate each of them, and compare their scores and intervals"
         )

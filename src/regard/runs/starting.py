@@ -10,14 +10,17 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.core.config import Config, override, parse, read_toml
+from regard.core.config import Config, override, parse
 from regard.core.errors import RecipeError, RunError, enumerate_problems
 from regard.core.seams import Observer
+from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.modality import TextModality
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.layers.adapters import AdapterConfig, matches, merged_weights
 from regard.runs.folder import RunFolder
-from regard.runs.kept import refuse_foreign
+from regard.runs.kept import check_hashes
+from regard.runs.upgrade import read_run_recipe
 from regard.training import checkpoints
 
 BODY = "body."
@@ -48,10 +51,10 @@ class Origin(NamedTuple):
 
         folder = RunFolder(Path(run).expanduser())
         folder.require(folder.recipe, folder.weights)
-        return cls(folder, parse(Recipe, read_toml(folder.recipe), where=str(folder.recipe)))
+        return cls(folder, parse(Recipe, read_run_recipe(folder.recipe), where=str(folder.recipe)))
 
-    def vocabularies(self) -> Vocabularies:
-        return Vocabularies.load(self.folder.path, self.recipe.tokenizer.specials())
+    def modalities(self) -> Modalities:
+        return self.recipe.input.load(self.folder.path, self.recipe.tokenizer)
 
 
 def begun(recipe: Any, settings: Iterable[str] = ()) -> Any:
@@ -63,17 +66,21 @@ def begun(recipe: Any, settings: Iterable[str] = ()) -> Any:
     tree["start"]["taken"] = True
     tree["model"] = origin.recipe.model.model_dump()
     if recipe.start.pieces == "theirs":
+        tree["input"] = origin.recipe.input.model_dump()
         tree["tokenizer"] = origin.recipe.tokenizer.model_dump()
         if "dropout" in tree["tokenizer"]:
-            tree["tokenizer"]["dropout"] = getattr(recipe.tokenizer, "dropout", 0.0)
+            tree["tokenizer"]["dropout"] = recipe.tokenizer.pair_dropout
     own = [setting for setting in settings if setting.strip().startswith("model.")]
     return parse(type(recipe), override(tree, own, type(recipe)), where=f"the recipe started from {recipe.start.run}")
 
 
-def refuse_misfit(start: StartConfig, vocabularies: Vocabularies, corpus: Any) -> None:
+def check_vocabulary(start: StartConfig, modalities: Modalities, corpus: Any) -> None:
     """A tokenizer that knows too little of the new texts is refused, with what may be done."""
     if not start.run or start.pieces == "carried" or not corpus.splits.get("train"):
         return
+    if not isinstance(modalities.input, TextModality):
+        return
+    vocabularies = modalities.vocabularies
     streams = corpus.training_texts(vocabularies.joint)
     problems = []
     for tokenizer, texts in zip((vocabularies.source, vocabularies.target), streams):
@@ -90,21 +97,23 @@ def refuse_misfit(start: StartConfig, vocabularies: Vocabularies, corpus: Any) -
         )
 
 
-def put_origin(
-    start: StartConfig, model: nn.Module, vocabularies: Vocabularies, kept: Path, observers: Sequence[Observer] = ()
+def load_pretrained(
+    start: StartConfig, model: nn.Module, modalities: Modalities, kept: Path, observers: Sequence[Observer] = ()
 ) -> None:
     """Fills the model with the weights of the run that it starts from; a checkpoint in ``kept`` has them already."""
     if not start.run or checkpoints.latest(kept)[0] is not None:
         return
     origin = Origin.at(start.run)
-    refuse_foreign(origin.folder)
-    held = merged_weights(checkpoints.load_tensors(origin.folder.weights), origin.recipe.start.adapters.alpha)
+    theirs_whole = checkpoints.load_tensors(origin.folder.weights)
+    check_hashes(origin.folder, theirs_whole)
+    held = merged_weights(theirs_whole, origin.recipe.start.adapters.alpha)
     wanted = checkpoints.weights_of(model)
     theirs = {plain(name): tensor for name, tensor in of_the_body(held).items()}
     ours = of_the_body(wanted)
     notes: list[str] = []
     if start.pieces == "carried":
-        theirs = {**theirs, **carried_rows(origin.vocabularies(), vocabularies, theirs, ours, notes)}
+        before, after = origin.modalities().vocabularies, modalities.vocabularies
+        theirs = {**theirs, **carried_rows(before, after, theirs, ours, notes)}
     missing = [
         f"{name} {tuple(tensor.shape)}: {found(theirs.get(plain(name)))}"
         for name, tensor in ours.items()
@@ -155,7 +164,7 @@ def carried_rows(
     for name, fresh in ours.items():
         held = theirs.get(plain(name))
         side = "source" if "source" in name else "target"
-        before, after = getattr(old, side), getattr(new, side)
+        before, after = (old.source, new.source) if side == "source" else (old.target, new.target)
         if held is None or len(held) != before.size or len(fresh) != after.size or held.shape[1:] != fresh.shape[1:]:
             continue
         pairs = shared_pieces(before, after)
@@ -171,7 +180,7 @@ def carried_rows(
 def shared_pieces(before: Tokenizer, after: Tokenizer) -> list[tuple[int, int]]:
     """(id before, id after) of pieces that are spelled the same, and of special symbols with the same duty."""
     specials = [
-        (getattr(before.specials, name), getattr(after.specials, name))
+        (before.specials.named()[name], after.specials.named()[name])
         for name in ("pad", "sos", "eos", "unk", "mask")
     ]
     duties = [(of, to) for of, to in specials if of >= 0 and to >= 0]

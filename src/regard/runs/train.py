@@ -12,12 +12,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.core.errors import RegardError, RunError
+from regard.core.capabilities import ChecksLengths, HasHead
+from regard.core.errors import OptionError, RegardError, RunError
 from regard.core.files import write_json, write_text
+from regard.core.ports import Ports
 from regard.core.seams import Observer
+from regard.core.task import Task
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
-from regard.data.vocabularies import JOINT, SOURCE, TARGET, Vocabularies
+from regard.data.modalities.both import Modalities
 from regard.layers.adapters import add_adapters, merge_adapters
 from regard.layers.headed import Headed
 from regard.runs.borrowing import borrow_vectors
@@ -25,7 +28,7 @@ from regard.runs.folder import RunFolder
 from regard.runs.journal import MetricsFile, TensorBoard
 from regard.runs.kept import keep_validation, read_summary, write_summary
 from regard.runs.recipe import Recipe
-from regard.runs.starting import Origin, begun, freeze, put_origin, refuse_misfit
+from regard.runs.starting import Origin, begun, check_vocabulary, freeze, load_pretrained
 from regard.training import checkpoints, machine
 from regard.training.loop import Loop
 
@@ -60,11 +63,11 @@ def train(
     folder = RunFolder(Path(out or Path("runs") / (made.name or "run")))
     machine.keep_memory()
     machine.set_threads(made.training.threads)
-    ranks = machine.join_ranks(made.device)
-    if ranks.leads:
+    ranks = machine.init_ranks(made.device)
+    if ranks.is_main:
         folder.refuse_other(made.to_toml(), resume=resume)
     was_empty, loop = folder.is_empty, None
-    ranks.wait()  # until here nobody writes
+    ranks.barrier()  # until here nobody writes
     if resume and folder.summary.exists() and folder.weights.exists():
         return _concluded(folder)
     try:
@@ -75,7 +78,7 @@ def train(
             loop.resume()
         loop.run()
     except RegardError:
-        if was_empty and ranks.leads and (loop is None or loop.progress.step <= 1):
+        if was_empty and ranks.is_main and (loop is None or loop.progress.step <= 1):
             folder.empty()  # nothing was trained yet: with other settings the same place will do
         raise
     loop.finish()
@@ -87,7 +90,7 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     device = machine.choose_device(recipe.device)
     corpus = load_corpus(recipe)
     recipe = settled(recipe, corpus)
-    if ranks.leads:
+    if ranks.is_main:
         write_text(folder.recipe, recipe.to_toml())  # first: from here on the folder can be resumed
         folder.clear()
         folder.checkpoints.mkdir(exist_ok=True)
@@ -97,17 +100,17 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
             observers.append(TensorBoard(folder.path / "tensorboard", recipe.training.log_every))
     else:
         observers = []
-    vocabularies = _vocabularies(recipe, corpus, folder, ranks)
-    refuse_misfit(recipe.start, vocabularies, corpus)
-    task = build_task(recipe, corpus, vocabularies)
-    if ranks.leads:
+    modalities = _modalities(recipe, corpus, folder, ranks)
+    check_vocabulary(recipe.start, modalities, corpus)
+    task = build_task(recipe, corpus, modalities)
+    if ranks.is_main:
         keep_validation(folder, corpus)
         corpus.ledger.save(folder.ledger)
     model = headed(recipe, task)
-    if hasattr(task, "check_room"):
-        task.check_room(model, recipe.training.batch_tokens)
-    borrow_vectors(recipe, model, vocabularies, folder.checkpoints, observers)
-    put_origin(recipe.start, model, vocabularies, folder.checkpoints, observers)
+    if isinstance(task, ChecksLengths):
+        task.check_lengths(model, recipe.training.batch_tokens)
+    borrow_vectors(recipe, model, modalities, folder.checkpoints, observers)
+    load_pretrained(recipe.start, model, modalities, folder.checkpoints, observers)
     adapt(recipe, model)
     freeze(model, recipe.start.frozen)
     model.to(device)
@@ -116,26 +119,29 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     )
 
 
-def load_corpus(recipe: Recipe) -> Corpus:
-    return recipe.data.load(recipe.data_seed or recipe.seed, Ledger())  # type: ignore[attr-defined]
+def load_corpus(recipe: Recipe) -> Corpus[Any]:
+    return recipe.data.load(recipe.data_seed or recipe.seed, Ledger())
 
 
-def build_task(recipe: Recipe, corpus: Corpus, vocabularies: Vocabularies) -> Any:
-    dropout = getattr(recipe.tokenizer, "dropout", 0.0)
-    return recipe.task.build(corpus, vocabularies, recipe.seed, dropout)  # type: ignore[attr-defined]
+def build_task(recipe: Recipe, corpus: Corpus[Any], modalities: Modalities) -> Task:
+    if recipe.tokenizer.pair_dropout and not recipe.task.cuts_anew:
+        raise OptionError(
+            f"tokenizer.dropout is for pairs, which are cut anew every epoch, not for {recipe.task.kind}; set it to 0"
+        )
+    return recipe.task.build(corpus, modalities, recipe.seed)
 
 
-def build_model(recipe: Recipe, sizes: Any) -> nn.Module:
+def build_model(recipe: Recipe, ports: Ports) -> nn.Module:
     """A new model whose first weights are a function of the seed alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
-        return recipe.model.build(sizes)
+        return recipe.model.build(ports)
 
 
-def headed(recipe: Recipe, task: Any) -> nn.Module:
+def headed(recipe: Recipe, task: Task) -> nn.Module:
     """The model of a recipe, with the head of its task where that has one."""
-    model = build_model(recipe, task.sizes())
-    if not hasattr(task, "head"):
+    model = build_model(recipe, task.ports())
+    if not isinstance(task, HasHead):
         return model
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(recipe.seed)
@@ -151,20 +157,18 @@ def adapt(recipe: Recipe, model: nn.Module) -> None:
 
 def settled(recipe: Recipe, corpus: Any) -> Recipe:
     """The recipe with what its data decides (labels), so that the run folder needs no data to be loaded again."""
-    settle = getattr(recipe.task, "settled", None)
-    return recipe if settle is None else recipe.model_copy(update={"task": settle(corpus)})
+    return recipe.model_copy(update={"task": recipe.task.settled(corpus)})
 
 
-def _vocabularies(recipe: Recipe, corpus: Corpus, folder: RunFolder, ranks: machine.Ranks) -> Vocabularies:
-    """Trained once and kept: a resumed run reads the files that it wrote."""
-    held = any(all((folder.path / name).is_file() for name in names) for names in ((JOINT,), (SOURCE, TARGET)))
-    if not held and ranks.leads:
+def _modalities(recipe: Recipe, corpus: Any, folder: RunFolder, ranks: machine.Ranks) -> Modalities:
+    """Learned once and kept: a resumed run reads the files that it wrote."""
+    if ranks.is_main and not recipe.input.is_kept(folder.path):
         if recipe.start.run and recipe.start.pieces == "theirs":
-            Origin.at(recipe.start.run).vocabularies().save(folder.path)
+            Origin.at(recipe.start.run).modalities().save(folder.path)
         else:
-            Vocabularies.train(recipe.tokenizer, corpus).save(folder.path)  # type: ignore[arg-type]
-    ranks.wait()
-    return Vocabularies.load(folder.path, recipe.tokenizer.specials())  # type: ignore[attr-defined]
+            recipe.input.fit(corpus, recipe.tokenizer).save(folder.path)
+    ranks.barrier()
+    return recipe.input.load(folder.path, recipe.tokenizer)
 
 
 def _concluded(folder: RunFolder) -> Trained:
@@ -195,13 +199,13 @@ def _conclude(loop: Loop, folder: RunFolder, *, merge: bool) -> Trained:
         validation_loss=validation.get("loss", progress.validation_loss),
         weights_sha256=checkpoints.weights_hash(weights),
     )
-    if loop.ranks.leads:
+    if loop.ranks.is_main:
         try:
             _write_weights(folder.weights, weights)
         except OSError as error:
             raise RunError(f"{folder.weights} could not be written: {error}") from error
         write_summary(folder, asdict(trained))
-    loop.ranks.wait()
+    loop.ranks.barrier()
     return trained
 
 

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
+from regard.core.capabilities import Classifies, Continues, Fills
 from regard.core.config import nearest
 from regard.core.errors import OptionError
+from regard.core.seams import Body
 from regard.decoding.options import Beam, Greedy, Sampling, Strategy
+from regard.layers.headed import body_of
 from regard.runs.load import Run
 from regard.serving.calling import Pipeline, strings
+from regard.tasks import question_answering as tasks
 from regard.tasks.classification import FIGURES
-from regard.tasks.enclosing import refuse_short
+from regard.tasks.reading import check_length
+from regard.tasks.tagging import Tagging
+
+Capability = TypeVar("Capability")
 
 
 class TextClassification(Pipeline):
@@ -22,7 +29,10 @@ class TextClassification(Pipeline):
     known = {"top_k": 1, "return_all_scores": False, "function_to_apply": "default"}  # noqa: RUF012
 
     def refuse_unfit(self) -> None:
-        refuse_without(self.run, "classify", self.task, "classification")
+        self.classifier()
+
+    def classifier(self) -> Classifies:
+        return fitting(self.run, Classifies, self.task, "classification")
 
     def __call__(self, inputs: Any, **options: Any) -> Any:
         """Lists of labels where somebody says how many, else bare ones; that of a lone text in a list, as theirs."""
@@ -46,8 +56,8 @@ class TextClassification(Pipeline):
         kind = options["function_to_apply"] or "default"
         refuse_other("function_to_apply", kind, ("default", *FIGURES))
         kind = "softmax" if kind == "default" else kind
-        found = self.run.task.classify(self.run.model, texts, self.run.device, kind=kind)
-        return [[{"label": label, "score": share} for label, share in own[:wanted]] for own in found]
+        found = self.classifier().classify(self.run.session(), texts, kind)
+        return [[{"label": one.label, "score": one.score} for one in own[:wanted]] for own in found]
 
 
 class TokenClassification(Pipeline):
@@ -63,7 +73,10 @@ class TokenClassification(Pipeline):
     strategies = ("none", "simple", "first", "average", "max")
 
     def refuse_unfit(self) -> None:
-        refuse_without(self.run, "tag", self.task, "tagging")
+        self.tagger()
+
+    def tagger(self) -> Tagging:
+        return fitting(self.run, Tagging, self.task, "tagging")
 
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
         strategy, ignored = options["aggregation_strategy"], options["ignore_labels"]
@@ -72,14 +85,14 @@ class TokenClassification(Pipeline):
             strategy = "simple"
         texts = strings(inputs, self.task)
         if strategy == "none":
-            return [self.words(own, ignored) for own in self.run.task.tag(self.run.model, texts, self.run.device)]
+            return [self.words(own.words, ignored) for own in self.tagger().tag(self.run.session(), texts)]
         return [
             [
                 {"entity_group": one.label, "score": one.probability, "word": one.text, "start": one.start,
                  "end": one.stop}
                 for one in own if one.label not in ignored
             ]
-            for own in self.run.task.groups(self.run.model, texts, self.run.device)
+            for own in self.tagger().groups(self.run.session(), texts)
         ]  # fmt: skip
 
     def words(self, tagged: Sequence[Any], ignored: Sequence[str]) -> list[dict[str, Any]]:
@@ -105,7 +118,10 @@ class QuestionAnswering(Pipeline):
     idle = Pipeline.idle | {"align_to_words"}
 
     def refuse_unfit(self) -> None:
-        refuse_without(self.run, "answer", self.task, "question-answering")
+        self.reader()
+
+    def reader(self) -> tasks.QuestionAnswering:
+        return fitting(self.run, tasks.QuestionAnswering, self.task, "question-answering")
 
     def __call__(self, inputs: Any = None, **options: Any) -> Any:
         """A dict with both, a list of them, or ``question=`` and ``context=``, each one or a list."""
@@ -119,18 +135,18 @@ class QuestionAnswering(Pipeline):
         if wrong:
             raise OptionError(f'input {", ".join(map(str, wrong[:10]))} is no {{"question": …, "context": …}}')
         pairs = [(one["question"], one["context"]) for one in inputs]
-        found = self.limited(options).answer(self.run.model, pairs, self.run.device, options["top_k"])
+        found = self.limited(options).answer(self.run.session(), pairs, options["top_k"])
         told = [[{"score": one.probability, "start": one.start, "end": one.stop, "answer": one.text} for one in own]
                 for own in found]  # fmt: skip
         return [own[0] for own in told] if options["top_k"] == 1 else told
 
-    def limited(self, options: dict[str, Any]) -> Any:
+    def limited(self, options: dict[str, Any]) -> tasks.QuestionAnswering:
         """The run's task, with what the call says about lengths, windows and answers that are not there."""
         changes = {own: options[name] for name, own in self.limits.items() if options[name] is not None}
         if options["handle_impossible_answer"] is not None:
             changes["unanswerable"] = "yes" if options["handle_impossible_answer"] else "no"
-        limited = self.run.task.changed(changes, options["doc_stride"])
-        refuse_short(self.run.model.body, limited.config.longest)
+        limited = self.reader().changed(changes, options["doc_stride"])
+        check_length(self.run.model.body, limited.config.longest)
         return limited
 
 
@@ -157,11 +173,14 @@ class FillMask(Pipeline):
     idle = Pipeline.idle | {"tokenizer_kwargs"}
 
     def refuse_unfit(self) -> None:
-        refuse_without(self.run, "filling", self.task, "masked-language-model")
+        self.filler()
+
+    def filler(self) -> Fills:
+        return fitting(self.run, Fills, self.task, "masked-language-model")
 
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
         texts = strings(inputs, self.task)
-        filling = self.run.task.filling(self.run.model, self.run.device)
+        filling = self.filler().filling(self.run.session())
         rows = filling.read(texts)
         answers = []
         among = self.pieces(options["targets"])
@@ -215,7 +234,7 @@ class TextGeneration(Pipeline):
     usual = 50  # new tokens, where nobody says how many
 
     def refuse_unfit(self) -> None:
-        refuse_without(self.run, "continuation", self.task, "language-model")
+        fitting(self.run, Continues, self.task, "language-model")
 
     def strategy(self, options: dict[str, Any], limit: int) -> Strategy:
         several = options["num_return_sequences"]
@@ -290,7 +309,7 @@ class FeatureExtraction(Pipeline):
     idle = Pipeline.idle | {"tokenize_kwargs"}
 
     def refuse_unfit(self) -> None:
-        if not hasattr(getattr(self.run.model, "body", self.run.model), "represent"):
+        if not isinstance(body_of(self.run.model), Body):
             raise OptionError(f"{type(self.run.model).__name__} gives no states of tokens; name another model")
 
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
@@ -339,9 +358,11 @@ def refuse_other(name: str, found: Any, there: Sequence[str]) -> None:
         raise OptionError(f"no {name} {found!r}{nearest(str(found), there)}; there is: {', '.join(there)}")
 
 
-def refuse_without(run: Run, method: str, task: str, kind: str) -> None:
-    if not hasattr(run.task, method):
+def fitting(run: Run, capability: type[Capability], task: str, kind: str) -> Capability:
+    """The run's task as one that can do what a pipeline needs."""
+    if not isinstance(run.task, capability):
         raise unfit(run, task, kind)
+    return run.task
 
 
 def unfit(run: Run, task: str, kind: str) -> OptionError:

@@ -1,10 +1,45 @@
 """What is asked and what counts as good: loss, metrics, prediction, one task a file."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
 from regard.core.config import Choices, Part
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from regard.core.task import Task
+    from regard.data import TokenizerPart
+    from regard.data.modalities.both import Modalities
+
+
+class TaskPart(Part):
+    """Settings of a task. What the data decides (labels) is settled before the task is built, and can be unsettled."""
+
+    cuts_anew: ClassVar[bool] = False  # whether training examples may be cut into other pieces each epoch
+
+    explains_itself: ClassVar[bool] = False  # whether training ends with a page about what was learned
+
+    def example(self, tokenizer: TokenizerPart) -> str:
+        """What regard predict might be asked, as it is typed."""
+        return '"a sentence"'
+
+    def settled(self, corpus: Any) -> Self:
+        """The same with what the data decides, so that a run folder can be loaded without its data."""
+        return self
+
+    def unsettled(self) -> Self:
+        """The same without it."""
+        return self
+
+    def build(self, corpus: Any, modalities: Modalities, seed: int) -> Task:
+        raise NotImplementedError(f"{type(self).__name__} has no build()")
+
 
 TASKS = Choices(
     "task",
-    Part,
+    TaskPart,
     "translation",
     {
         "translation": "regard.tasks.translation:TranslationConfig",

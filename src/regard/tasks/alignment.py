@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from torch import nn
 
+from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError
 from regard.core.taps import record
+from regard.core.task import Session
 from regard.data.batching import in_length_order
 from regard.data.corpus import GoldAlignment, Pair
 from regard.tasks.metrics.alignment import (
@@ -45,21 +46,21 @@ class WordWeights:
 
 
 def word_weights(
-    task: Translation, model: nn.Module, pairs: Sequence[Pair], words: Sequence[Words], device: torch.device
+    task: Translation, session: Session, pairs: Sequence[Pair], words: Sequence[Words]
 ) -> list[WordWeights]:
     """Attention over the source between words, for every pair in its order.
 
     Pieces become words by summing over source pieces and averaging over target pieces; the closing symbols
     are left out; row t is the one that predicts the t-th target piece.
     """
-    pattern = str(getattr(model, "source_attention", ""))
+    model = session.model.eval()
+    pattern = anatomy_of(model).source_attention
     if not pattern:
         raise OptionError("this model has no attention over its source, so there is no alignment to read")
-    examples = task.encode_pairs(pairs)
+    examples = task.pairs.gathered(task.encode_pairs(pairs))
     found: list[WordWeights | None] = [None] * len(pairs)
-    model.eval()
-    for indices in in_length_order(task.lengths(examples), BATCH_TOKENS):
-        batch = task.collate([examples[index] for index in indices], device)
+    for indices in in_length_order(examples.lengths_NA, BATCH_TOKENS):
+        batch = session.move(task.collate(examples.at(indices)))
         with torch.inference_mode(), record(model, pattern) as seen:
             model(batch.source_BS, batch.source_lengths_B, batch.target_in_BT)
             weights_LBHTS = [attention.weights.float().cpu().numpy() for attention in seen.values()]
@@ -94,22 +95,17 @@ def links_by_head(found: Sequence[WordWeights]) -> dict[Head, list[set[Link]]]:
 
 
 def best_head(
-    task: Translation, model: nn.Module, pairs: Sequence[Pair], gold: Sequence[GoldAlignment], device: torch.device
+    task: Translation, session: Session, pairs: Sequence[Pair], gold: Sequence[GoldAlignment]
 ) -> Head:
     """The head whose links agree best with gold, to be chosen on validation data."""
     pairs, gold = pairs[:CHOSEN_ON], gold[:CHOSEN_ON]
-    return choose_head(links_by_head(word_weights(task, model, pairs, gold_words(gold), device)), gold)
+    return choose_head(links_by_head(word_weights(task, session, pairs, gold_words(gold))), gold)
 
 
 def error_rate(
-    task: Translation,
-    model: nn.Module,
-    head: Head,
-    pairs: Sequence[Pair],
-    gold: Sequence[GoldAlignment],
-    device: torch.device,
+    task: Translation, session: Session, head: Head, pairs: Sequence[Pair], gold: Sequence[GoldAlignment]
 ) -> float:
-    found = word_weights(task, model, pairs, gold_words(gold), device)
+    found = word_weights(task, session, pairs, gold_words(gold))
     return alignment_error_rate([links_from_weights(weights.by_head[head]) for weights in found], gold)
 
 

@@ -1,8 +1,9 @@
-"""Classification of texts, one or two together: a head on any body says which class they belong to."""
+"""Classification of texts, pictures or whatever else there is a modality for: a head on any body says the class."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -13,36 +14,29 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.core.config import Part
-from regard.core.errors import DataError, OptionError
-from regard.core.seams import Answer, Progress, Sums
-from regard.core.symbols import Sizes
+from regard.core.answers import Answer, LabelAnswer
+from regard.core.batch import Batch, Examples
+from regard.core.errors import DataError
+from regard.core.inputs import Inputs
+from regard.core.modality import Modality, ShowsPixels
+from regard.core.ports import Ports
+from regard.core.probe import Probe
+from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
-from regard.data.corpus import Pair
-from regard.data.examples import ExampleCorpus, Labelled
+from regard.data.corpus import Corpus, Pair
+from regard.data.examples import HasLabel
+from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.enclosing import Keep
 from regard.data.tables import distinct
-from regard.data.tokenizers import Tokenizer
-from regard.data.vocabularies import Vocabularies
-from regard.decoding.options import Strategy
-from regard.layers.headed import Pool, Pooling, TextHead
-from regard.tasks.enclosing import (
-    READ_AT_ONCE,
-    Enclosed,
-    Keep,
-    TextBatch,
-    Window,
-    enclose_all,
-    logits_of,
-    refuse_short,
-    side_by_side,
-    split_texts,
-)
-from regard.tasks.labels import refuse_few, refuse_unseen
+from regard.layers.headed import ClassHead, Pool, Pooling
+from regard.tasks import TaskPart
+from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
+from regard.tasks.probing import ask_head, check_room, grid_axis, head_logits, refuse_target, room_of
+from regard.tasks.reading import check_length, logits_of
 
 ERRORS_LISTED = 50
-Figure = Literal["softmax", "sigmoid", "none"]
 FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
     "softmax": partial(torch.softmax, dim=-1),
     "sigmoid": torch.sigmoid,
@@ -51,23 +45,24 @@ FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
 """What is told of each class: its probability among all, by itself alone, or its logit."""
 
 
-class ClassificationConfig(Part):
-    """Which class a text belongs to; ``labels`` are those of the training data unless they are named."""
+class ClassificationConfig(TaskPart):
+    """Which class an input belongs to; ``labels`` are those of the training data unless they are named."""
 
     kind: str = "classification"
     labels: tuple[str, ...] = ()
-    longest: int = Field(256, ge=4)  # tokens, the symbols around a text among them; what is longer is cut, and listed
+    longest: int = Field(0, ge=0)  # tokens of a text, symbols included; 0: 256 of a text, a whole picture
     keep: Keep = "start"
     pooling: Pooling = "auto"
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     balance: Literal["none", "classes"] = "none"  # classes: rare ones weigh as much as frequent ones
 
-    def settled(self, corpus: ExampleCorpus[Labelled]) -> ClassificationConfig:
+    def settled(self, corpus: Corpus[Any]) -> ClassificationConfig:
         """With the labels that the data has."""
-        if any(not isinstance(one, Labelled) for own in corpus.splits.values() for one in own[:1]):
+        if any(not isinstance(one, HasLabel) for own in corpus.splits.values() for one in own[:1]):
             raise DataError(
-                'classification needs texts with labels; choose data.kind = "labelled" (or world-moods, movie-reviews)'
+                'classification needs inputs with labels; choose data.kind = "labelled" for texts (or world-moods, '
+                'movie-reviews), or "pictures"'
             )
         there = list(distinct([one.label for one in corpus.splits.get("train", ())]))
         return self.model_copy(update={"labels": self.labels or tuple(there)})
@@ -75,103 +70,135 @@ class ClassificationConfig(Part):
     def unsettled(self) -> ClassificationConfig:
         return self.model_copy(update={"labels": ()})
 
-    def build(
-        self, corpus: ExampleCorpus[Labelled], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
-    ) -> Classification:
-        if dropout:
-            raise OptionError("tokenizer.dropout is for pairs; set it to 0")
-        return Classification(self, corpus, vocabularies)
+    def build(self, corpus: Corpus[Any], modalities: Modalities, seed: int) -> Classification:
+        return Classification(self, corpus, modalities, seed)
 
 
 class Classified(NamedTuple):
-    """An example as numbers; ``label`` is a place among the labels."""
+    """An example as its modality encodes it; ``label`` is a place among the labels."""
 
-    text: Enclosed
+    item: Any
     label: int
 
 
 @dataclass(frozen=True, slots=True)
-class ClassBatch:
-    """Texts and their classes."""
+class ClassBatch(Batch):
+    """Inputs and their classes; ``positions`` of the inputs are read."""
 
-    text: TextBatch
+    inputs: Inputs
     labels_B: Tensor
+    positions: int
+
+    @property
+    def loss_terms(self) -> int:
+        return len(self.labels_B)
+
+    @property
+    def tokens(self) -> int:
+        return self.positions
 
 
 class Classification:
-    """The task over one corpus, which is encoded once."""
+    """The task over one corpus; what is classified is the modality's business."""
 
     additive = True
 
     def __init__(
-        self, config: ClassificationConfig, corpus: ExampleCorpus[Labelled], vocabularies: Vocabularies
+        self, config: ClassificationConfig, corpus: Corpus[Any], modalities: Modalities, seed: int
     ) -> None:
         self.config = config
         self.corpus = corpus
-        self.vocabularies = vocabularies
+        self.modalities = modalities
+        self.seed = seed
+        self.modality = modalities.input.limited(config.longest, config.keep)
+        self.static_shapes = self.modality.lazy
         self.places = {label: place for place, label in enumerate(config.labels)}
-        refuse_unseen(((one.label, one) for own in corpus.splits.values() for one in own), self.places)
-        self._encoded = {split: self.encode(own, split) for split, own in corpus.splits.items()}
+        check_known_labels(((one.label, one) for own in corpus.splits.values() for one in own), self.places)
+        self._encoded = {} if self.modality.lazy else {
+            split: self.encode(own, split) for split, own in corpus.splits.items()
+        }  # fmt: skip
         self._weights_C = self._class_weights() if config.balance == "classes" and "train" in corpus.splits else None
 
     @property
-    def tokenizer(self) -> Tokenizer:
-        return self.vocabularies.source
+    def labels(self) -> tuple[str, ...]:
+        return self.config.labels
 
     @property
-    def window(self) -> Window:
-        return Window(self.tokenizer.specials, self.config.longest, self.config.keep)
+    def max_length(self) -> int:
+        return self.modality.max_length
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.modalities.ports()
 
     def head(self, body: Any) -> nn.Module:
         """W pool(states) + b."""
-        refuse_short(body, self.config.longest)
-        refuse_few(self.config.labels)
-        return TextHead(Pool(self.config.pooling, body), body.state_width, len(self.config.labels), self.config.dropout)
+        check_length(body, self.max_length)
+        check_two_labels(self.config.labels)
+        pool = Pool(self.config.pooling, body)
+        return ClassHead(pool, body.width, len(self.config.labels), self.config.dropout)
 
     # -- examples and batches -------------------------------------------------------------------------------
 
-    def encode(self, examples: Sequence[Labelled], split: str = "") -> list[Classified]:
+    def encode(self, examples: Sequence[HasLabel], split: str = "") -> list[Classified]:
         """What is cut is listed in the ledger, where it belongs to a split."""
-        enclosed = enclose_all(self.tokenizer, self.window, [one.texts() for one in examples])
+        items = self.modality.encode([one.input for one in examples])
         if split:
-            for one, text in zip(examples, enclosed, strict=True):
-                if text.cut:
-                    reason = f"longer than task.longest = {self.config.longest} tokens"
-                    self.corpus.ledger.truncate(split, one.origin, one.line, reason, f"{text.cut} tokens were cut")
-        return [
-            Classified(text, self.places.get(one.label, -1)) for one, text in zip(examples, enclosed, strict=True)
-        ]
+            for one, item in zip(examples, items, strict=True):
+                if cut := self.modality.cut(item):
+                    reason = f"longer than task.longest = {self.max_length} tokens"
+                    self.corpus.ledger.truncate(split, one.origin, one.line, reason, f"{cut} tokens were cut")
+        return [Classified(item, self.places.get(one.label, -1)) for one, item in zip(examples, items, strict=True)]
 
-    def enclose(self, text: str) -> Enclosed:
-        """One text, or two with a tab between them, as the model reads it."""
-        return enclose_all(self.tokenizer, self.window, [split_texts(text)])[0]
+    def examples(self, split: str, epoch: int) -> Examples:
+        weights = self.corpus.weights if split == "train" else ()
+        if not self.modality.lazy:
+            return self.gathered(self._encoded.get(split, []), weights)
+        key = (self.seed, epoch) if split == "train" else None
+        items = Decoded(self.modality, self.corpus.splits.get(split, ()), self.places, key)
+        return Examples(items, np.ones((len(items), 1), np.int64), weights, lazy=True)
 
-    def enclosed(self, example: Classified) -> Enclosed:
-        return example.text
+    def gathered(self, items: Sequence[Classified], weights: Sequence[float] = ()) -> Examples:
+        sizes = [self.modality.size(one.item) for one in items]
+        return Examples(items, np.array(sizes, np.int64).reshape(-1, 1), weights)
 
-    def examples(self, split: str, epoch: int) -> Sequence[Classified]:
-        return self._encoded.get(split, [])
+    def collate(self, items: Sequence[Classified]) -> ClassBatch:
+        inputs = self.modality.collate([one.item for one in items])
+        positions = sum(self.modality.size(one.item) for one in items)
+        return ClassBatch(inputs, torch.tensor([one.label for one in items]), positions)
 
-    def lengths(self, examples: Sequence[Classified]) -> np.ndarray:
-        return np.array([len(one.text.tokens) for one in examples]).reshape(-1, 1)
+    # -- probes ---------------------------------------------------------------------------------------------
 
-    def weight(self, lengths_NA: np.ndarray) -> int:
-        return len(lengths_NA)
+    def probe(self, session: Session, raw: Any, target: str = "") -> Probe:
+        refuse_target(target, self.modality.name)
+        item = self.modality.encode([raw])[0]
+        cut = self.modality.cut(item)
+        if cut:
+            what = f"the {self.modality.name}, the symbols around it among them,"
+            check_room(self.modality.size(item) + cut, self.max_length, what)
+        return self.probe_examples(session, [Classified(item, 0)])
 
-    def tokens(self, lengths_NA: np.ndarray) -> int:
-        return int(lengths_NA.sum())
+    def probe_examples(self, session: Session, items: Sequence[Classified]) -> Probe:
+        modality, first = self.modality, items[0].item
+        return session.move(
+            Probe(
+                self.collate(items).inputs, ask_head, head_logits, self.labels.__getitem__,
+                axis=grid_axis(session.model, modality.axis(first)),
+                answers=lambda logits_TW: self.ranked(logits_TW[0].double().softmax(-1).cpu().numpy()),
+                text=modality.describe(first),
+                pixels_HWC=modality.pixels(first) if isinstance(modality, ShowsPixels) else None,
+            )
+        )  # fmt: skip
 
-    def collate(self, examples: Sequence[Classified], device: torch.device) -> ClassBatch:
-        text = side_by_side([one.text for one in examples], self.tokenizer.specials.pad, device)
-        return ClassBatch(text, torch.tensor([one.label for one in examples], device=device))
+    def random_examples(
+        self, session: Session, generator: np.random.Generator, rows: int, length: int
+    ) -> list[Classified]:
+        room = room_of(session.model, self.max_length, length)
+        return [Classified(item, 0) for item in self.modality.random_items(generator, rows, room)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
     def sums(self, model: nn.Module, batch: ClassBatch) -> Sums:
-        logits_BC = logits_of(model, batch.text)
+        logits_BC = logits_of(model, batch.inputs)
         weights_C = None if self._weights_C is None else self._weights_C.to(logits_BC.device)
         smoothing = self.config.label_smoothing if model.training else 0.0
         loss = functional.cross_entropy(
@@ -183,87 +210,49 @@ class Classification:
 
     def _class_weights(self) -> Tensor:
         """1 on the average over training examples, and inverse to how frequent a class is."""
-        counts_C = np.bincount([one.label for one in self._encoded["train"]], minlength=len(self.places))
+        labels = [self.places[one.label] for one in self.corpus.splits["train"]]
+        counts_C = np.bincount(labels, minlength=len(self.places))
         weights_C = counts_C.sum() / (np.count_nonzero(counts_C) * np.maximum(counts_C, 1))
         return torch.from_numpy(weights_C).float()
 
     # -- answers and scores ---------------------------------------------------------------------------------
 
     @torch.inference_mode()
-    def figures(
-        self,
-        model: nn.Module,
-        examples: Sequence[Classified],
-        device: torch.device,
-        progress: Progress | None = None,
-        kind: Figure = "softmax",
-    ) -> np.ndarray:
+    def figures(self, session: Session, examples: Examples, figure: str = "softmax") -> np.ndarray:
         """figures_NC, in the order of the examples, whatever the batches: probabilities, or what else is asked."""
-        model.eval()
+        model = session.model.eval()
         found_NC = np.zeros((len(examples), len(self.places)), np.float64)
-        for indices in telling(in_length_order(self.lengths(examples), READ_AT_ONCE), len(examples), progress):
-            batch = self.collate([examples[index] for index in indices], device)
-            found_NC[indices] = FIGURES[kind](logits_of(model, batch.text).cpu().double()).numpy()
+        order = in_length_order(examples.lengths_NA, self.modality.at_once)
+        for indices in telling(order, len(examples), session.progress):
+            batch = session.move(self.collate(examples.at(indices)))
+            found_NC[indices] = FIGURES[figure](logits_of(model, batch.inputs).cpu().double()).numpy()
         return found_NC
 
     def classify(
-        self,
-        model: nn.Module,
-        texts: Sequence[str | tuple[str, str]],
-        device: torch.device,
-        progress: Progress | None = None,
-        kind: Figure = "softmax",
-    ) -> list[list[tuple[str, float]]]:
-        """For each text, or two, all labels with their probabilities (or other figures), the largest first."""
-        rows = [split_texts(text) for text in texts]
-        examples = [Classified(text, 0) for text in enclose_all(self.tokenizer, self.window, rows)]
-        labels = self.config.labels
-        return [
-            [(labels[place], float(row_C[place])) for place in np.argsort(-row_C, kind="stable")]
-            for row_C in self.figures(model, examples, device, progress, kind)
-        ]
+        self, session: Session, inputs: Sequence[Any], figure: str = "softmax"
+    ) -> list[list[LabelAnswer]]:
+        """For each raw input all labels with their probabilities (or other figures), the largest first."""
+        items = self.gathered([Classified(item, 0) for item in self.modality.encode(inputs)])
+        return [self.ranked(row_C) for row_C in self.figures(session, items, figure)]
 
-    def predict(
-        self,
-        model: nn.Module,
-        inputs: Sequence[str],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> list[list[Answer]]:
-        """The labels of each text, the most probable first; their score is the probability."""
-        return [
-            [Answer(label, float(np.log(max(share, 1e-30))), share) for label, share in row]
-            for row in self.classify(model, inputs, device, progress)
-        ]
+    def ranked(self, figures_C: np.ndarray) -> list[LabelAnswer]:
+        """All labels, that of the largest figure first."""
+        order = np.argsort(-figures_C, kind="stable")
+        return [label_answer(self.labels[place], float(figures_C[place])) for place in order]
 
-    def score(
-        self,
-        model: nn.Module,
-        split: str,
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    def predict(self, session: Session, inputs: Sequence[Any]) -> list[list[Answer]]:
+        """The labels of each input, the most probable first; their score is the probability."""
+        return [[*own] for own in self.classify(session, inputs)]
+
+    def score(self, session: Session, split: str) -> dict[str, Any]:
         """Accuracy, F1, calibration, by class and by group, and the errors with their texts."""
-        return self.judge(model, self.corpus.splits[split], self._encoded[split], device, progress)
+        return self.judge(session, self.corpus.splits[split], self.examples(split, 0))
 
-    def score_pairs(
-        self,
-        model: nn.Module,
-        pairs: Sequence[Pair],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """The same for texts and labels that a user gives."""
-        given = [
-            Labelled(text[0], pair.target, text[1] if len(text) > 1 else "", "", pair.line, pair.origin)
-            for pair in pairs
-            for text in [split_texts(pair.source)]
-        ]
-        refuse_unseen(((one.label, one) for one in given), self.places)
-        return self.judge(model, given, self.encode(given), device, progress)
+        given = [Given(self.modality.parse(pair.source), pair) for pair in pairs]
+        check_known_labels(((one.label, one) for one in given), self.places)
+        return self.judge(session, given, self.gathered(self.encode(given)))
 
     def compare(self, pairs: Sequence[Any], first: Sequence[str], second: Sequence[str]) -> Comparison:
         """Two runs' labels of the same texts: is the difference more than chance?"""
@@ -271,15 +260,10 @@ class Classification:
         return paired_hits(*([said == label for said, label in zip(own, gold, strict=True)] for own in (first, second)))
 
     def judge(
-        self,
-        model: nn.Module,
-        examples: Sequence[Labelled],
-        encoded: Sequence[Classified],
-        device: torch.device,
-        progress: Progress | None,
+        self, session: Session, examples: Sequence[HasLabel], encoded: Examples
     ) -> dict[str, Any]:
-        probabilities_NC = self.figures(model, encoded, device, progress)
-        gold_N = np.array([one.label for one in encoded])
+        probabilities_NC = self.figures(session, encoded)
+        gold_N = np.array([self.places[one.label] for one in examples])
         labels = self.config.labels
         scores = class_scores(probabilities_NC, gold_N, labels)
         found = distinct([one.group for one in examples])
@@ -289,12 +273,63 @@ class Classification:
                 group: class_scores(probabilities_NC[chosen_N], gold_N[chosen_N], labels)
                 for group, chosen_N in members.items()
             }
-        cut = sum(one.text.cut > 0 for one in encoded)
-        return {**scores, "texts_cut": cut, "errors": mistakes(examples, probabilities_NC, gold_N, labels)}
+        if not self.modality.lazy:
+            scores["texts_cut"] = sum(self.modality.cut(one.item) > 0 for one in encoded)
+        return {**scores, "errors": mistakes(examples, probabilities_NC, gold_N, labels)}
+
+
+class Given(NamedTuple):
+    """An input and the label that a user gives it."""
+
+    input: Any
+    pair: Pair
+
+    @property
+    def label(self) -> str:
+        return self.pair.target
+
+    @property
+    def group(self) -> str:
+        return ""
+
+    @property
+    def line(self) -> int:
+        return self.pair.line
+
+    @property
+    def origin(self) -> str:
+        return self.pair.origin
+
+    @property
+    def source(self) -> str:
+        return self.pair.source
+
+
+class Decoded(Sequence[Classified]):
+    """Examples that are encoded when they are asked for; with a ``key`` they are changed by (key, place)."""
+
+    def __init__(
+        self, modality: Modality, examples: Sequence[HasLabel], places: Mapping[str, int], key: tuple[int, ...] | None
+    ) -> None:
+        self.modality, self.examples, self.places, self.key = modality, examples, places, key
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __getitem__(self, place: Any) -> Any:
+        one = self.examples[place]
+        item = self.modality.encode([one.input])[0]
+        if self.key is not None:
+            item = self.modality.augment(item, np.random.default_rng((*self.key, int(place))))
+        return Classified(item, self.places[one.label])
+
+
+def label_answer(label: str, share: float) -> LabelAnswer:
+    return LabelAnswer(label, math.log(max(share, 1e-30)), share)
 
 
 def mistakes(
-    examples: Sequence[Labelled], probabilities_NC: np.ndarray, gold_N: np.ndarray, labels: Sequence[str]
+    examples: Sequence[HasLabel], probabilities_NC: np.ndarray, gold_N: np.ndarray, labels: Sequence[str]
 ) -> list[dict[str, Any]]:
     """What was said wrongly, the surest first."""
     predicted_N, sure_N = probabilities_NC.argmax(axis=1), probabilities_NC.max(axis=1)

@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
 
+from regard.core.answers import Answer
 from regard.core.errors import OptionError
-from regard.core.seams import Answer, Decodable, Engine, Hypothesis, Progress
+from regard.core.seams import Decodable, Engine, Hypothesis
+from regard.core.task import Progress
 from regard.data.tokenizers import Tokenizer
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Strategy
@@ -119,10 +120,7 @@ class Continuation:
             stretch += 1
             kept = [*opening, *begun.tokens][-max(self.context // 2, 1) :]
             room = min(wanted - len(begun.tokens), self.context - len(kept))
-            changes: dict[str, Any] = {"max_length": room}
-            if hasattr(options, "seed"):
-                changes |= {"seed": options.seed + 7919 * stretch, "n_best": 1}
-            changed = options.model_copy(update=changes)
+            changed = options.alone().reseeded(7919 * stretch).model_copy(update={"max_length": room})
             heard = None if hearing.deaf else (lambda places: hearing)
             more = self.engine(always(room)).predict([kept], changed, prompts=[kept], watch=heard)[0][0]
             begun = replace(

@@ -12,32 +12,29 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.core.config import Part
+from regard.core.answers import Answer, NumberAnswer, VectorAnswer
+from regard.core.batch import Examples
 from regard.core.errors import DataError, OptionError
-from regard.core.seams import Answer, Progress, Sums
-from regard.core.symbols import Sizes
+from regard.core.ports import Ports
+from regard.core.probe import Probe
+from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
+from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts, enclose_all, split_texts
+from regard.data.modalities.text.wording import random_texts
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
-from regard.decoding.options import Strategy
 from regard.layers.headed import Pool, Pooling, VectorHead
-from regard.tasks.enclosing import (
-    Enclosed,
-    TextBatch,
-    Window,
-    enclose_all,
-    logits_of,
-    refuse_short,
-    side_by_side,
-    split_texts,
-)
+from regard.tasks import TaskPart
 from regard.tasks.metrics.retrieval import retrieval_scores
+from regard.tasks.probing import check_enclosed, refuse_target, room_of, text_probe
+from regard.tasks.reading import TextBatch, check_length, logits_of
 from regard.tasks.sentence_vectors import Embedder
 
 NEVER = float("-inf")
 
 
-class EmbeddingConfig(Part):
+class EmbeddingConfig(TaskPart):
     """One vector for a text. Source and target of a pair say the same; the other pairs of a batch are what they are
     told apart from, so a large ``training.batch_tokens`` teaches more."""
 
@@ -46,11 +43,10 @@ class EmbeddingConfig(Part):
     pooling: Pooling = "auto"
     temperature: float = Field(0.05, gt=0)  # divides cosines before the softmax
 
-    def build(self, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> Embedding:
-        if dropout:
-            raise OptionError("tokenizer.dropout is for translation; set it to 0")
+    def build(self, corpus: Corpus, modalities: Modalities, seed: int) -> Embedding:
         if any(not isinstance(one, Pair) for own in corpus.splits.values() for one in own[:1]):
             raise DataError('embedding learns from pairs of texts; choose data.kind = "pairs" (or small-world)')
+        vocabularies = modalities.vocabularies
         if not vocabularies.joint:
             raise OptionError("one model reads both sides of a pair and needs one tokenizer: set tokenizer.joint=true")
         return Embedding(self, corpus, vocabularies)
@@ -64,17 +60,21 @@ class Mates(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class MateBatch:
+class MateBatch(TextBatch):
     """All sources, then all targets; ``same_BB`` says which of the others are no strangers, being equal texts."""
 
-    text: TextBatch
     same_BB: Tensor
+
+    @property
+    def loss_terms(self) -> int:
+        return len(self.same_BB)
 
 
 class Embedding:
     """The task over one corpus, which is encoded once."""
 
     additive = False  # a pair is told apart from the other pairs of its batch
+    static_shapes = False
 
     def __init__(self, config: EmbeddingConfig, corpus: Corpus, vocabularies: Vocabularies) -> None:
         self.config = config
@@ -90,12 +90,12 @@ class Embedding:
     def window(self) -> Window:
         return Window(self.tokenizer.specials, self.config.longest)
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
     def head(self, body: Any) -> nn.Module:
         """A pooled state of length 1; it has nothing to learn of its own."""
-        refuse_short(body, self.config.longest)
+        check_length(body, self.config.longest)
         return VectorHead(Pool(self.config.pooling, body), unit=True)
 
     # -- examples and batches -------------------------------------------------------------------------------
@@ -103,8 +103,8 @@ class Embedding:
     def encode(self, pairs: Sequence[Pair], split: str = "") -> list[Mates]:
         """What is cut is listed in the ledger, where it belongs to a split."""
         sides = [
-            enclose_all(self.tokenizer, self.window, [(getattr(pair, side),) for pair in pairs])
-            for side in ("source", "target")
+            enclose_all(self.tokenizer, self.window, [(text,) for text in texts])
+            for texts in ([pair.source for pair in pairs], [pair.target for pair in pairs])
         ]
         made = [Mates(*both) for both in zip(*sides, strict=True)]
         if split:
@@ -115,34 +115,33 @@ class Embedding:
                     self.corpus.ledger.truncate(split, pair.origin, pair.line, reason, cut)
         return made
 
-    def enclose(self, text: str) -> Enclosed:
-        """One text as the model reads it."""
-        return enclose_all(self.tokenizer, self.window, [(text,)])[0]
+    def examples(self, split: str, epoch: int) -> Examples:
+        items = self._encoded.get(split, [])
+        lengths = [(len(one.source.tokens), len(one.target.tokens)) for one in items]
+        weights = self.corpus.weights if split == "train" else ()
+        return Examples(items, np.array(lengths, np.int64).reshape(-1, 2), weights)
 
-    def enclosed(self, example: Mates) -> Enclosed:
-        """The first of the two."""
-        return example.source
-
-    def examples(self, split: str, epoch: int) -> Sequence[Mates]:
-        return self._encoded.get(split, [])
-
-    def weights(self, epoch: int) -> Sequence[float]:
-        return self.corpus.weights
-
-    def lengths(self, examples: Sequence[Mates]) -> np.ndarray:
-        return np.array([(len(one.source.tokens), len(one.target.tokens)) for one in examples]).reshape(-1, 2)
-
-    def weight(self, lengths_NA: np.ndarray) -> int:
-        return len(lengths_NA)
-
-    def tokens(self, lengths_NA: np.ndarray) -> int:
-        return int(lengths_NA.sum())
-
-    def collate(self, examples: Sequence[Mates], device: torch.device) -> MateBatch:
-        sides = [one.source for one in examples], [one.target for one in examples]
-        text = side_by_side([*sides[0], *sides[1]], self.tokenizer.specials.pad, device)
+    def collate(self, items: Sequence[Mates]) -> MateBatch:
+        sides = [one.source for one in items], [one.target for one in items]
+        text = collate_texts([*sides[0], *sides[1]], self.tokenizer.specials.pad)
         same_BB = equal_texts(sides[0]) | equal_texts(sides[1])
-        return MateBatch(text, torch.from_numpy(same_BB).to(device))
+        return MateBatch(text, torch.from_numpy(same_BB))
+
+    # -- probes ---------------------------------------------------------------------------------------------
+
+    def probe(self, session: Session, raw: str, target: str = "") -> Probe:
+        refuse_target(target)
+        text = enclose_all(self.tokenizer, self.window, [(raw,)])[0]
+        check_enclosed(text, self.config.longest)
+        return self.probe_examples(session, [Mates(text, text)])
+
+    def probe_examples(self, session: Session, items: Sequence[Mates]) -> Probe:
+        """The first of the two texts."""
+        return session.move(text_probe(session.model, [one.source for one in items], self.tokenizer))
+
+    def random_examples(self, session: Session, generator: np.random.Generator, rows: int, length: int) -> list[Mates]:
+        room = room_of(session.model, self.config.longest, length)
+        return [Mates(text, text) for text in random_texts(generator, self.tokenizer, rows, room)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
@@ -165,61 +164,35 @@ class Embedding:
             model, self.tokenizer, device, pooling=self.config.pooling, longest=self.config.longest, unit=True
         )
 
-    def predict(
-        self,
-        model: nn.Module,
-        inputs: Sequence[str],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> list[list[Answer]]:
+    def predict(self, session: Session, inputs: Sequence[str | tuple[str, str]]) -> list[list[Answer]]:
         """Of two texts with a tab between them their cosine, of one its vector as numbers."""
         rows = [split_texts(one) for one in inputs]
         flat = [text for row in rows for text in row]
-        vectors = iter(self.embedder(model, device).embed_all(flat, progress))
-        found = []
-        for row in rows:
-            own = [next(vectors) for _ in row]
-            cosine = float(own[0] @ own[-1])
-            text = f"{cosine:.6f}" if len(own) > 1 else " ".join(f"{number:.6f}" for number in own[0])
-            found.append([Answer(text, 0.0, cosine)])
-        return found
+        vectors = iter(self.embedder(session.model, session.device).embed_all(flat, session.progress))
+        return [[vector_answer([next(vectors) for _ in row])] for row in rows]
 
-    def score(
-        self,
-        model: nn.Module,
-        split: str,
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    def score(self, session: Session, split: str) -> dict[str, Any]:
         """How often the nearest text of the other side is the mate, and its mean reciprocal rank."""
-        return self.judge(model, self.corpus.splits[split], self._encoded[split], device, progress)
+        return self.judge(session, self.corpus.splits[split], self._encoded[split])
 
-    def score_pairs(
-        self,
-        model: nn.Module,
-        pairs: Sequence[Pair],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """The same for pairs that a user gives."""
-        return self.judge(model, pairs, self.encode(pairs), device, progress)
+        return self.judge(session, pairs, self.encode(pairs))
 
-    def judge(
-        self,
-        model: nn.Module,
-        pairs: Sequence[Pair],
-        encoded: Sequence[Mates],
-        device: torch.device,
-        progress: Progress | None,
-    ) -> dict[str, Any]:
+    def judge(self, session: Session, pairs: Sequence[Pair], encoded: Sequence[Mates]) -> dict[str, Any]:
         texts = [one.source for one in encoded] + [one.target for one in encoded]
-        vectors_ND = self.embedder(model, device).vectors(texts, progress)
+        vectors_ND = self.embedder(session.model, session.device).vectors(texts, session.progress)
         sides = [pair.source for pair in pairs], [pair.target for pair in pairs]
         scores = retrieval_scores(vectors_ND[: len(pairs)], vectors_ND[len(pairs) :], *sides)
         return {**scores, "texts_cut": sum(text.cut > 0 for text in texts)}
+
+
+def vector_answer(vectors: Sequence[np.ndarray]) -> Answer:
+    """Of one text its vector, of two how near they are."""
+    cosine = float(vectors[0] @ vectors[-1])
+    if len(vectors) > 1:
+        return NumberAnswer(f"{cosine:.6f}", 0.0, cosine)
+    return VectorAnswer(" ".join(f"{number:.6f}" for number in vectors[0]), 0.0, cosine, vectors[0])
 
 
 def equal_texts(texts: Sequence[Enclosed]) -> np.ndarray:

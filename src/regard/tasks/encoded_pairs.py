@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from regard.core.batch import Examples
 from regard.core.errors import DataError
+from regard.core.seams import max_lengths_of
 from regard.data.bpe_dropout import BpeDropout
 from regard.data.corpus import Corpus, Pair
+from regard.data.padding import Ids
 from regard.data.vocabularies import Vocabularies
-from regard.tasks.padding import Ids
 
 NAMED = 10
 """Pairs that a message names before it only counts."""
@@ -82,13 +84,14 @@ class EncodedPairs:
             BpeDropout(vocabularies.target, [pair.target for pair in pairs], rate, seed + 1),
         )
 
-    def check_room(self, model: Any, budget: int) -> None:
+    def check_lengths(self, model: Any, batch_tokens: int) -> None:
         """Pairs that the model has no positions for, or a training step no tokens, are named before the first step."""
-        room = budget - 1  # one is the closing symbol's
+        room = batch_tokens - 1  # one is the closing symbol's
         remedy = f"leave such pairs out with task.longest={room}, or raise training.batch_tokens"
-        self._refuse_longer(room, ("train",), f"training.batch_tokens = {budget} has room for {room} pieces", remedy)
+        why = f"training.batch_tokens = {batch_tokens} has room for {room} pieces"
+        self._refuse_longer(room, ("train",), why, remedy)
         self._most = min(self._most, room)
-        limits = [limit for limit in getattr(model, "longest", (0, 0)) if limit]
+        limits = [limit for limit in max_lengths_of(model) if limit]
         if limits:
             room = min(limits) - 1
             remedy = (
@@ -109,18 +112,22 @@ class EncodedPairs:
             more = f" and {len(places) - NAMED} others" if len(places) > NAMED else ""
             raise DataError(f"{why}; more have (source and target): {', '.join(places[:NAMED])}{more}; {remedy}")
 
-    def examples(self, split: str, epoch: int) -> Sequence[EncodedPair]:
+    def examples(self, split: str, epoch: int) -> Examples:
         if split != "train":
-            return self._encoded.get(split, [])
+            return self.gathered(self._encoded.get(split, []))
         pairs = self._cut_anew(epoch) if self._dropout else self._encoded[split]
-        return [*pairs, *(pair.turned() for pair in pairs)] if epoch < self.both_ways else pairs
+        if epoch < self.both_ways:
+            return self.gathered([*pairs, *(pair.turned() for pair in pairs)], self._weights * 2)
+        return self.gathered(pairs, self._weights)
+
+    @staticmethod
+    def gathered(pairs: Sequence[EncodedPair], weights: Sequence[float] = ()) -> Examples:
+        """Each side with its closing (or opening) symbol."""
+        lengths = [(len(pair.source) + 1, len(pair.target) + 1) for pair in pairs]
+        return Examples(pairs, np.array(lengths, np.int64).reshape(-1, 2), weights)
 
     def _cut_anew(self, epoch: int) -> list[EncodedPair]:
         """Dropout makes more pieces of a text: where they are too many, the exact ones stand in for it."""
         cut = map(EncodedPair, *(dropout.encode(epoch) for dropout in self._dropout))
         exact = self._encoded["train"]
         return [one if one.longer <= self._most else whole for one, whole in zip(cut, exact, strict=True)]
-
-    def weights(self, epoch: int) -> tuple[float, ...]:
-        """How often each training example of this epoch is seen; none: once each."""
-        return self._weights * (2 if epoch < self.both_ways else 1)

@@ -14,11 +14,13 @@ import tokenizers as library
 import torch
 from torch import nn
 
+from regard.core.answers import Answer
 from regard.core.errors import OptionError
-from regard.core.seams import Answer, Progress
+from regard.core.seams import max_length_of
+from regard.core.task import Progress
 from regard.data.batching import in_length_order
+from regard.data.padding import pad
 from regard.data.tokenizers import Tokenizer
-from regard.tasks.padding import pad
 
 FILLED_AT_ONCE = 8192
 """Tokens of a batch."""
@@ -76,7 +78,7 @@ class Filling:
             raise OptionError(
                 f"there is nothing to guess in text {', '.join(whole[:20])}; write {name} where a word is wanted"
             )
-        most: int = getattr(self.model, "context", 0)
+        most = max_length_of(self.model)
         long = [f"{place} ({len(row)})" for place, row in enumerate(rows, start=1) if most and len(row) > most]
         if long:
             raise OptionError(

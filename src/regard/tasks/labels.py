@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from typing import Protocol
 
 from regard.core.errors import DataError, enumerate_problems
-from regard.data.examples import Example
 
 LISTED = 20
 
 
-def refuse_few(labels: Sequence[str]) -> None:
+class Placed(Protocol):
+    """Something that was read somewhere."""
+
+    @property
+    def line(self) -> int: ...
+
+    @property
+    def origin(self) -> str: ...
+
+
+def check_two_labels(labels: Sequence[str]) -> None:
     if len(labels) < 2:
         raise DataError(
             f"there is nothing to tell apart: the labels are {', '.join(labels) or 'none at all'}; at least two are "
@@ -18,9 +28,9 @@ def refuse_few(labels: Sequence[str]) -> None:
         )
 
 
-def refuse_unseen(stated: Iterable[tuple[str, Example]], known: Collection[str]) -> None:
+def check_known_labels(stated: Iterable[tuple[str, Placed]], known: Collection[str]) -> None:
     """Labels that nothing was learned about are named, all of them, with where they first stand."""
-    found: dict[str, Example] = {}
+    found: dict[str, Placed] = {}
     for label, example in stated:
         if label not in known:
             found.setdefault(label, example)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
@@ -17,20 +18,30 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.core.config import Part
+from regard.core.answers import Answer
+from regard.core.batch import Batch, Examples
 from regard.core.errors import DataError, OptionError
-from regard.core.seams import Answer, Decodable, Engine, Progress, Sums
-from regard.core.symbols import Sizes
+from regard.core.inputs import Inputs
+from regard.core.ports import Ports
+from regard.core.probe import UNKNOWN, Probe
+from regard.core.seams import CarriesOn, Decodable, max_length_of
+from regard.core.task import Session, Sums
+from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
-from regard.data.examples import ExampleCorpus
-from regard.data.texts import TextCorpus
+from regard.data.corpus import Corpus
+from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.wording import random_ids, token_axis
+from regard.data.padding import pad
+from regard.data.texts import Text, documents
 from regard.data.token_files import TokenFile, token_file
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
-from regard.decoding.options import Sampling, Strategy
+from regard.decoding.options import Sampling
+from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
+from regard.tasks import TaskPart
 from regard.tasks.continuation import Continuation
-from regard.tasks.padding import pad, real_states
+from regard.tasks.probing import check_room, refuse_target, room_of, vocabulary_logits
 from regard.tasks.scores import summed
 
 SCORED_AT_ONCE = 16384
@@ -39,8 +50,10 @@ STREAMS = 32
 """Streams in which a split is scored where the state is carried on."""
 
 
-class LanguageModelConfig(Part):
+class LanguageModelConfig(TaskPart):
     """What comes next in running text."""
+
+    explains_itself = True
 
     kind: str = "language-model"
     context: int = Field(256, ge=1)  # tokens that are read at once
@@ -49,14 +62,13 @@ class LanguageModelConfig(Part):
     sample: int = Field(160, ge=0)  # tokens that are written after each validation, to be looked at; 0: none
     prompt: str = ""  # how that sample begins
 
+    def example(self, tokenizer: TokenizerPart) -> str:
+        return '--prompt "a beginning"'
+
     def build(
-        self, corpus: TextCorpus | ExampleCorpus[Any], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: Corpus[Any], modalities: Modalities, seed: int
     ) -> LanguageModelling:
-        if dropout:
-            raise OptionError("tokenizer.dropout is for pairs; running text is tokenised once: set it to 0")
-        if isinstance(corpus, ExampleCorpus):
-            corpus = corpus.as_texts()
-        return LanguageModelling(self, corpus, vocabularies, seed)
+        return LanguageModelling(self, documents(corpus), modalities.vocabularies, seed)
 
 
 class Window(NamedTuple):
@@ -93,7 +105,7 @@ class Windows(Sequence[Window]):
 
 
 @dataclass(frozen=True, slots=True)
-class WindowBatch:
+class WindowBatch(Batch):
     """Windows side by side; ``real_N`` are the flat indices of positions that are not padding."""
 
     tokens_BT: Tensor
@@ -102,14 +114,18 @@ class WindowBatch:
     targets_N: Tensor
     place: int
 
+    @property
+    def loss_terms(self) -> int:
+        return len(self.targets_N)
+
 
 class LanguageModelling:
     """The task over one corpus of running text."""
 
-    one_shape = True  # full windows, equally many in all batches but the last
+    static_shapes = True  # full windows, equally many in all batches but the last
 
     def __init__(
-        self, config: LanguageModelConfig, corpus: TextCorpus, vocabularies: Vocabularies, seed: int
+        self, config: LanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
         self.config = config
         self.corpus = corpus
@@ -124,8 +140,8 @@ class LanguageModelling:
     def tokenizer(self) -> Tokenizer:
         return self.vocabularies.target
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
     # -- examples and batches -------------------------------------------------------------------------------
 
@@ -133,52 +149,66 @@ class LanguageModelling:
         """The split's tokens, made on first use."""
         if split not in self._files:
             texts = self.corpus.splits[split]
-            self._files[split] = token_file(texts, self.tokenizer, lines=self.corpus.lines)
+            self._files[split] = token_file(texts, self.tokenizer)
         return self._files[split]
 
-    def examples(self, split: str, epoch: int) -> Sequence[Window]:
+    def examples(self, split: str, epoch: int) -> Examples:
         if split not in self.corpus.splits:
-            return []
+            return Examples()
         tokens, context = self.file(split).open(), self.config.context
         if split != "train":
-            return Windows(tokens, context, whole=False)
+            return self.gathered(Windows(tokens, context, whole=False))
         if len(tokens) <= context:
             raise DataError(
                 f"the training text has {len(tokens):,} tokens, and one window takes {context + 1:,}; "
                 "give more text, or lower task.context"
             )
         room = min(context, len(tokens) - context)
-        return Windows(tokens, context, int(np.random.default_rng((self.seed, epoch)).integers(room)), whole=True)
+        first = int(np.random.default_rng((self.seed, epoch)).integers(room))
+        return self.gathered(Windows(tokens, context, first, whole=True))
 
-    def lengths(self, examples: Sequence[Window]) -> np.ndarray:
-        if isinstance(examples, Windows):
-            return examples.lengths()[:, None]
-        return np.array([len(window.tokens) - 1 for window in examples]).reshape(-1, 1)
+    def gathered(self, windows: Windows) -> Examples:
+        order = partial(stream_order, len(windows), self.config.context) if self.config.carry else None
+        return Examples(windows, windows.lengths()[:, None], order=order)
 
-    def weight(self, lengths_NA: np.ndarray) -> int:
-        return int(lengths_NA.sum())
-
-    def order(self, examples: Sequence[Window], budget: int) -> list[np.ndarray] | None:
-        """With ``carry``: batch t holds the t-th window of every stream; what no stream has room for comes last."""
-        if not self.config.carry:
-            return None
-        streams = max(1, min(budget // self.config.context, len(examples)))
-        steps = len(examples) // streams
-        batches = [np.arange(streams) * steps + step for step in range(steps)]
-        rest = np.arange(streams * steps, len(examples))
-        return batches + ([rest] if len(rest) else [])
-
-    def collate(self, examples: Sequence[Window], device: torch.device) -> WindowBatch:
-        rows = [window.tokens.astype(np.int64) for window in examples]
+    def collate(self, items: Sequence[Window]) -> WindowBatch:
+        rows = [window.tokens.astype(np.int64) for window in items]
         tokens_BT, lengths_B = pad([row[:-1] for row in rows])
         targets_BT, _ = pad([row[1:] for row in rows])
         real_N = np.flatnonzero(np.arange(tokens_BT.shape[1]) < lengths_B[:, None])
         segments_BT = None
         if self.config.documents == "apart":
-            segments_BT = torch.from_numpy((tokens_BT == self.tokenizer.specials.eos).cumsum(axis=1)).to(device)
+            segments_BT = torch.from_numpy((tokens_BT == self.tokenizer.specials.eos).cumsum(axis=1))
         arrays = (tokens_BT, real_N, targets_BT.ravel()[real_N])
-        tokens, real, targets = (torch.from_numpy(array).to(device) for array in arrays)
-        return WindowBatch(tokens, segments_BT, real, targets, examples[0].place)
+        tokens, real, targets = (torch.from_numpy(array) for array in arrays)
+        return WindowBatch(tokens, segments_BT, real, targets, items[0].place)
+
+    # -- probes ---------------------------------------------------------------------------------------------
+
+    def probe(self, session: Session, raw: str, target: str = "") -> Probe:
+        refuse_target(target)
+        writing = self.continuation(session)
+        ids = replace(writing, context=0).openings([raw], keep_end=False)[0]
+        check_room(len(ids), writing.context, "the text")
+        made = self.probe_examples(session, [Window(np.array([*ids, ids[-1]]), 0)])
+        return replace(made, expected=(*ids[1:], UNKNOWN))  # nobody knows what follows the end
+
+    def probe_examples(self, session: Session, items: Sequence[Window]) -> Probe:
+        batch, specials = self.collate(items), self.tokenizer.specials
+        lengths_B = torch.tensor([len(window.tokens) - 1 for window in items])
+        first = items[0].tokens.tolist()
+        probe = Probe(
+            Inputs(batch.tokens_BT, lengths_B, batch.segments_BT), ask_window, vocabulary_logits, self.tokenizer.token,
+            start=lambda own: (len(own.inputs.values), 0), axis=token_axis(self.tokenizer, first[:-1]),
+            expected=tuple(first[1:]), asked=tuple(range(len(first) - 1)), text=self.tokenizer.decode(first[:-1]),
+            blank=specials.unk if specials.unk >= 0 else specials.eos,
+        )  # fmt: skip
+        return session.move(probe)
+
+    def random_examples(self, session: Session, generator: np.random.Generator, rows: int, length: int) -> list[Window]:
+        """All of one length: no window of a text is padded but the last."""
+        size = room_of(session.model, length)
+        return [Window(random_ids(generator, self.tokenizer, size + 1), 0) for _ in range(rows)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
@@ -202,7 +232,7 @@ class LanguageModelling:
     def read_on(self, model: Any, batch: WindowBatch) -> Tensor:
         """Reads a batch from where the one before it ended; a batch that does not follow it begins anew."""
         state = model.start((len(batch.tokens_BT), 0))
-        if not hasattr(state, "detached"):
+        if not isinstance(state, CarriesOn):
             raise OptionError(
                 f"task.carry = true is for models that carry a state from window to window, and "
                 f"{type(model).__name__} carries none; set task.carry = false"
@@ -218,64 +248,66 @@ class LanguageModelling:
         self._held[model.training] = batch.place, state.detached()
         return states_BTD
 
-    def carried(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, Tensor]:
         """What training must find again after an interruption, beside weights and optimiser."""
         if True not in self._held:
             return {}
         place, state = self._held[True]
         return {**state.tensors(), "place": torch.tensor(place)}
 
-    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+    def load_state_dict(self, tensors: Mapping[str, Tensor]) -> None:
         self._restored = dict(tensors)
 
-    def derived(self, split: str, figures: Mapping[str, float]) -> dict[str, float]:
+    def derived(self, split: str, means: Mapping[str, float]) -> dict[str, float]:
         """Perplexity, and bits for each character where the split's characters are known."""
         if split not in self.corpus.splits:
             return {}
         file = self.file(split)
-        bits = figures["loss"] * (file.tokens - 1) / max(file.characters, 1) / math.log(2)
-        return {"perplexity": math.exp(min(figures["loss"], 700.0)), "bits_per_character": bits}
+        bits = means["loss"] * (file.tokens - 1) / max(file.characters, 1) / math.log(2)
+        return {"perplexity": math.exp(min(means["loss"], 700.0)), "bits_per_character": bits}
 
     # -- answers and scores ---------------------------------------------------------------------------------
 
-    def continuation(self, model: nn.Module, device: torch.device, engine: Engine | None = None) -> Continuation:
+    def continuation(self, session: Session) -> Continuation:
         """What writes on with this model."""
-        context = getattr(model, "context", 0) or self.config.context
-        return Continuation(cast(Decodable, model), self.tokenizer, device, context, engine)
+        context = max_length_of(session.model) or self.config.context
+        model = cast(Decodable, session.model)
+        return Continuation(model, self.tokenizer, session.device, context, session.engine)
 
-    def predict(
-        self,
-        model: nn.Module,
-        inputs: Sequence[str],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-        engine: Engine | None = None,
-    ) -> list[list[Answer]]:
+    def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:
         """How each text goes on."""
-        return self.continuation(model, device, engine).predict(inputs, options, progress=progress)
+        return self.continuation(session).predict(inputs, session.options, progress=session.progress)
 
-    def glimpse(self, model: nn.Module, device: torch.device) -> str:
-        """A sample of what the model writes now."""
+    def sample(self, model: nn.Module, device: torch.device) -> str:
+        """What the model writes now."""
         if not self.config.sample:
             return ""
         options = Sampling(max_length=self.config.sample, temperature=0.8, seed=self.seed)
-        writing = self.continuation(model, device)
+        writing = self.continuation(Session(model, device, options))
         return self.config.prompt + writing.predict([self.config.prompt], options, keep_end=True)[0][0].text
 
-    def score(
-        self,
-        model: nn.Module,
-        split: str,
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    def score(self, session: Session, split: str) -> dict[str, Any]:
         """Loss per token, perplexity and bits per character over windows that do not overlap."""
         examples = self.examples(split, 0)
-        batches = self.order(examples, STREAMS * self.config.context)
-        if batches is None:
-            batches = in_length_order(self.lengths(examples), SCORED_AT_ONCE)
-        totals, count = summed(self, model, examples, batches, device, progress)
+        if examples.order is not None:
+            batches = examples.order(STREAMS * self.config.context)
+        else:
+            batches = in_length_order(examples.lengths_NA, SCORED_AT_ONCE)
+        totals, count = summed(self, session, examples, batches)
         means = {name: totals.get(name, 0.0) / max(count, 1) for name in ("loss", "token_accuracy")}
         return {**means, **self.derived(split, means), "tokens": count, "characters": self.file(split).characters}
+
+
+def ask_window(model: nn.Module, probe: Probe) -> Tensor:
+    """states_BTD of every token, which knows those before it."""
+    inputs = probe.inputs
+    return model(inputs.values) if inputs.segments_BN is None else model(inputs.values, inputs.segments_BN)
+
+
+def stream_order(windows: int, context: int, budget: int) -> list[np.ndarray]:
+    """Batch t holds the t-th window of every stream; what no stream has room for comes last."""
+    streams = max(1, min(budget // context, windows))
+    steps = windows // streams
+    batches = [np.arange(streams) * steps + step for step in range(steps)]
+    rest = np.arange(streams * steps, windows)
+    return batches + ([rest] if len(rest) else [])

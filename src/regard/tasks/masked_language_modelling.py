@@ -14,24 +14,32 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.core.config import Part
+from regard.core.answers import Answer
+from regard.core.batch import Batch, Examples
 from regard.core.errors import DataError, OptionError, RecipeError, enumerate_problems
-from regard.core.seams import Answer, Progress, Sums
-from regard.core.symbols import Sizes
+from regard.core.inputs import Inputs
+from regard.core.ports import Ports
+from regard.core.probe import UNKNOWN, Probe
+from regard.core.seams import GuessesWords, RelatesTexts, max_length_of
+from regard.core.task import Session, Sums
+from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
-from regard.data.examples import ExampleCorpus
-from regard.data.texts import TextCorpus
+from regard.data.corpus import Corpus
+from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.wording import random_ids, random_lengths, token_axis
+from regard.data.padding import pad
+from regard.data.texts import Text, documents
 from regard.data.token_files import TokenFile, token_file
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.data.word_pieces import going_on
-from regard.decoding.options import Strategy
 from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import VocabularyLoss, vocabulary_loss
+from regard.tasks import TaskPart
 from regard.tasks.filling import Filling
 from regard.tasks.masking import Hidden, Masking, Stretches, document_spans, joined_spans
 from regard.tasks.next_sentence import HiddenPair, Pairs
-from regard.tasks.padding import pad
+from regard.tasks.probing import check_room, refuse_target, room_of, vocabulary_logits
 from regard.tasks.scores import summed
 
 SCORED_AT_ONCE = 16384
@@ -40,7 +48,7 @@ SCORING_SEED = 0
 """Whatever a run's seed, the same words are hidden when it is scored."""
 
 
-class MaskedLanguageModelConfig(Part):
+class MaskedLanguageModelConfig(TaskPart):
     """What stands behind the masks in running text."""
 
     kind: str = "masked-language-model"
@@ -59,20 +67,20 @@ class MaskedLanguageModelConfig(Part):
             raise ValueError(f"masked = {self.masked} and random = {self.random} are more than all; lower one of them")
         return self
 
+    def example(self, tokenizer: TokenizerPart) -> str:
+        return f'"a sentence with a {tokenizer.mask_symbol}"'
+
     def build(
-        self, corpus: TextCorpus | ExampleCorpus[Any], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: Corpus[Any], modalities: Modalities, seed: int
     ) -> MaskedLanguageModelling:
-        if dropout:
-            raise OptionError("tokenizer.dropout is for pairs; running text is tokenised once: set it to 0")
+        vocabularies = modalities.vocabularies
         refuse_symbols_missing(vocabularies.target)
-        if isinstance(corpus, ExampleCorpus):
-            corpus = corpus.as_texts()
-        return MaskedLanguageModelling(self, corpus, vocabularies, seed)
+        return MaskedLanguageModelling(self, documents(corpus), vocabularies, seed)
 
 
 def refuse_symbols_missing(tokenizer: Tokenizer) -> None:
     needed = {"pad": "fills up", "sos": "opens a text", "eos": "closes a text", "mask": "hides a word"}
-    lacking = [f"none that {what}" for name, what in needed.items() if getattr(tokenizer.specials, name) < 0]
+    lacking = [f"none that {what}" for name, what in needed.items() if tokenizer.specials.named()[name] < 0]
     if lacking:
         title = (
             "masked language modelling needs symbols that this tokenizer lacks; choose "
@@ -82,7 +90,7 @@ def refuse_symbols_missing(tokenizer: Tokenizer) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class MaskedBatch:
+class MaskedBatch(Batch):
     """Texts side by side; ``chosen_N`` are the flat indices of the positions that are asked about.
 
     Texts in two parts have ``segments_BS``, and in ``follows_B`` 1 where the second part belongs to the first.
@@ -95,14 +103,23 @@ class MaskedBatch:
     segments_BS: Tensor | None = None
     follows_B: Tensor | None = None
 
+    @property
+    def loss_terms(self) -> int:
+        return len(self.answers_N)
+
+    @property
+    def tokens(self) -> int:
+        return int(self.lengths_B.sum())
+
 
 class MaskedLanguageModelling:
     """The task over one corpus of running text."""
 
     additive = True
+    static_shapes = False
 
     def __init__(
-        self, config: MaskedLanguageModelConfig, corpus: TextCorpus, vocabularies: Vocabularies, seed: int
+        self, config: MaskedLanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
         self.config = config
         self.corpus = corpus
@@ -114,8 +131,8 @@ class MaskedLanguageModelling:
     def tokenizer(self) -> Tokenizer:
         return self.vocabularies.target
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
     # -- examples and batches -------------------------------------------------------------------------------
 
@@ -130,12 +147,12 @@ class MaskedLanguageModelling:
         """The split's tokens, made on first use."""
         if split not in self._files:
             texts = self.corpus.splits[split]
-            self._files[split] = token_file(texts, self.tokenizer, lines=self.corpus.lines)
+            self._files[split] = token_file(texts, self.tokenizer)
         return self._files[split]
 
-    def examples(self, split: str, epoch: int) -> Sequence[Any]:
+    def examples(self, split: str, epoch: int) -> Examples:
         if split not in self.corpus.splits:
-            return []
+            return Examples()
         pairs = self.config.second == "next"
         specials, room = self.tokenizer.specials, self.config.context - 2 - pairs
         tokens = self.file(split).open()
@@ -149,31 +166,49 @@ class MaskedLanguageModelling:
             raise DataError("the training text has no tokens; give more text, or another tokenizer")
         key = (self.seed, epoch) if trained else (SCORING_SEED, 0)
         stretches = Stretches(tokens, spans_N2, self.masking, specials.sos, specials.eos, key)
-        return Pairs(stretches) if pairs else stretches
+        items = Pairs(stretches) if pairs else stretches
+        return Examples(items, items.lengths())
 
-    def lengths(self, examples: Sequence[Any]) -> np.ndarray:
-        """How many are asked about, and how many are read."""
-        if isinstance(examples, Stretches | Pairs):
-            return examples.lengths()
-        return np.array([(len(one.chosen), len(one.tokens)) for one in examples]).reshape(-1, 2)
-
-    def weight(self, lengths_NA: np.ndarray) -> int:
-        return int(lengths_NA[:, 0].sum())
-
-    def tokens(self, lengths_NA: np.ndarray) -> int:
-        return int(lengths_NA[:, 1].sum())
-
-    def collate(self, examples: Sequence[Any], device: torch.device) -> MaskedBatch:
-        tokens_BS, lengths_B = pad([one.tokens for one in examples], fill=self.tokenizer.specials.pad)
-        chosen = [row * tokens_BS.shape[1] + one.chosen for row, one in enumerate(examples)]
-        arrays = (tokens_BS, lengths_B, np.concatenate(chosen), np.concatenate([one.answers for one in examples]))
-        batch = MaskedBatch(*(torch.from_numpy(array).to(device) for array in arrays))
-        if not isinstance(examples[0], HiddenPair):
+    def collate(self, items: Sequence[Any]) -> MaskedBatch:
+        tokens_BS, lengths_B = pad([one.tokens for one in items], fill=self.tokenizer.specials.pad)
+        chosen = [row * tokens_BS.shape[1] + one.chosen for row, one in enumerate(items)]
+        arrays = (tokens_BS, lengths_B, np.concatenate(chosen), np.concatenate([one.answers for one in items]))
+        batch = MaskedBatch(*(torch.from_numpy(array) for array in arrays))
+        if not isinstance(items[0], HiddenPair):
             return batch
-        second_B1 = torch.tensor([[one.second] for one in examples], device=device)
-        segments_BS = (torch.arange(tokens_BS.shape[1], device=device) >= second_B1).long()
-        follows_B = torch.tensor([one.follows for one in examples], device=device)
+        second_B1 = torch.tensor([[one.second] for one in items])
+        segments_BS = (torch.arange(tokens_BS.shape[1]) >= second_B1).long()
+        follows_B = torch.tensor([one.follows for one in items])
         return replace(batch, segments_BS=segments_BS, follows_B=follows_B)
+
+    # -- probes ---------------------------------------------------------------------------------------------
+
+    def probe(self, session: Session, raw: str, target: str = "") -> Probe:
+        """A text, in which masks may be written; without any, every token is asked about."""
+        refuse_target(target)
+        specials = self.tokenizer.specials
+        inside = self.filling(session).reader.encode(raw, add_special_tokens=False).ids
+        ids = (specials.sos, *inside, specials.eos)
+        check_room(len(ids), max_length_of(session.model), "the text, the symbols around it among them,")
+        return self.probe_examples(session, [shown_whole(np.array(ids))])
+
+    def probe_examples(self, session: Session, items: Sequence[Any]) -> Probe:
+        """Nothing is hidden but what is written as a mask."""
+        whole = [one._replace(tokens=put_back(one)) for one in items]
+        batch, mask = self.collate(whole), self.tokenizer.specials.mask
+        first = whole[0].tokens.tolist()
+        masks = tuple(place for place, id in enumerate(first) if id == mask)
+        probe = Probe(
+            Inputs(batch.tokens_BS, batch.lengths_B, batch.segments_BS), ask_masked, vocabulary_logits,
+            self.tokenizer.token, axis=token_axis(self.tokenizer, first), blank=mask,
+            expected=tuple(UNKNOWN if id == mask else id for id in first),
+            asked=masks or tuple(range(1, len(first) - 1)), text=self.tokenizer.decode(first),
+        )  # fmt: skip
+        return session.move(probe)
+
+    def random_examples(self, session: Session, generator: np.random.Generator, rows: int, length: int) -> list[Hidden]:
+        room = room_of(session.model, length)
+        return [shown_whole(random_ids(generator, self.tokenizer, own)) for own in random_lengths(rows, room)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
@@ -190,80 +225,88 @@ class MaskedLanguageModelling:
             counts["next_accuracy"] = len(batch.follows_B)
         return Sums(sums, counts)
 
-    def derived(self, split: str, figures: Mapping[str, float]) -> dict[str, float]:
-        return {"masked_perplexity": math.exp(min(figures["loss"], 700.0))}
+    def derived(self, split: str, means: Mapping[str, float]) -> dict[str, float]:
+        return {"masked_perplexity": math.exp(min(means["loss"], 700.0))}
 
     # -- answers and scores ---------------------------------------------------------------------------------
 
-    def filling(self, model: nn.Module, device: torch.device) -> Filling:
+    def filling(self, session: Session) -> Filling:
         """What fills gaps with this model."""
-        return Filling(model, self.tokenizer, device)
+        return Filling(session.model, self.tokenizer, session.device)
 
-    def predict(
-        self,
-        model: nn.Module,
-        inputs: Sequence[str],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> list[list[Answer]]:
+    def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:
         """Each text with its masks filled."""
-        return self.filling(model, device).answers(inputs, getattr(options, "n_best", 1), progress)
+        return self.filling(session).answers(inputs, session.options.answers, session.progress)
 
-    def score(
-        self,
-        model: nn.Module,
-        split: str,
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    def score(self, session: Session, split: str) -> dict[str, Any]:
         """Loss and accuracy over the hidden words, and what each word is worth where all others are shown."""
         examples = self.examples(split, 0)
         alone = self.hidden_one_by_one(examples)
 
-        def totals(asked: Sequence[Any], before: int) -> tuple[dict[str, float], int]:
+        def totals(asked: Examples, before: int) -> tuple[dict[str, float], int]:
             def told(done: int, of: int) -> None:
-                if progress is not None:
-                    progress(before + done, len(examples) + len(alone))
+                if session.progress is not None:
+                    session.progress(before + done, len(examples) + len(alone))
 
-            return summed(self, model, asked, in_length_order(self.lengths(asked), SCORED_AT_ONCE), device, told)
+            order = in_length_order(asked.lengths_NA, SCORED_AT_ONCE)
+            return summed(self, session.with_progress(told), asked, order)
 
         sums, count = totals(examples, 0)
         means = {name: sums.get(name, 0.0) / max(count, 1) for name in ("loss", "masked_accuracy")}
         scores = {**means, **self.derived(split, means), "tokens": count}
         if "next_accuracy" in sums:
             scores["next_accuracy"] = sums["next_accuracy"] / len(examples)
-        if alone:
+        if len(alone):
             sums, count = totals(alone, len(examples))
             scores |= {"pseudo_perplexity": math.exp(min(sums["loss"] / count, 700.0)), "pseudo_tokens": count}
         return scores
 
-    def hidden_one_by_one(self, examples: Sequence[Any]) -> list[Hidden]:
+    def hidden_one_by_one(self, examples: Examples) -> Examples:
         """Single tokens, at even distances over the split, each behind a mask while all others are shown: exp of their
         mean loss is the pseudo-perplexity (Salazar et al. 2020, eq. 3)."""
-        if not isinstance(examples, Stretches) or not self.config.pseudo:
-            return []
-        ends_N = np.cumsum(examples.lengths()[:, 1] - 2)
+        stretches = examples.items
+        if not isinstance(stretches, Stretches) or not self.config.pseudo:
+            return Examples()
+        ends_N = np.cumsum(examples.lengths_NA[:, 1] - 2)
         total = int(ends_N[-1]) if len(ends_N) else 0
         found = []
         for pick in np.unique(np.linspace(0, total - 1, min(self.config.pseudo, total)).astype(np.int64)):
             place = int(np.searchsorted(ends_N, pick, side="right"))
-            tokens = examples.plain(place)
+            tokens = stretches.plain(place)
             position = int(pick - ends_N[place]) + len(tokens) - 1  # counted from the closing symbol
             answer = tokens[position]
             if self.masking.ordinary_W[answer]:
                 shown = tokens.copy()
                 shown[position] = self.masking.mask
                 found.append(Hidden(shown, np.array([position]), np.array([answer])))
-        return found
+        lengths = [(len(one.chosen), len(one.tokens)) for one in found]
+        return Examples(found, np.array(lengths, np.int64).reshape(-1, 2))
+
+
+def shown_whole(tokens: np.ndarray) -> Hidden:
+    """A text in which nothing is hidden."""
+    nothing = np.zeros(0, np.int64)
+    return Hidden(tokens, nothing, nothing)
+
+
+def put_back(one: Hidden | HiddenPair) -> np.ndarray:
+    """The tokens as they stood in the text."""
+    tokens = one.tokens.copy()
+    tokens[one.chosen] = one.answers
+    return tokens
+
+
+def ask_masked(model: nn.Module, probe: Probe) -> Tensor:
+    """states_BSD, which know both sides."""
+    inputs = probe.inputs
+    return model(inputs.values, inputs.real_lengths_B, inputs.segments_BN)
 
 
 def refuse_headless(model: nn.Module, batch: MaskedBatch) -> None:
-    if not hasattr(model.head, "transform"):
+    if not isinstance(model.head, GuessesWords):
         name = type(model).__name__
         raise OptionError(f'{name} has no head that guesses what is hidden; choose model.kind = "bert" for this task')
-    if batch.follows_B is not None and not hasattr(model, "relation"):
+    if batch.follows_B is not None and not isinstance(model, RelatesTexts):
         raise OptionError('task.second = "next" needs a model that can say so; set model.relation = "next"')
 
 

@@ -10,15 +10,19 @@ import numpy as np
 import torch
 from torch import nn
 
+from regard.core.answers import Answer
+from regard.core.batch import Examples
 from regard.core.errors import DataError, RecipeError, enumerate_problems
-from regard.core.seams import Answer, Engine, Progress, Sums
-from regard.core.symbols import SPECIAL_SYMBOLS, UNK, Sizes
+from regard.core.ports import Ports
+from regard.core.probe import Probe
+from regard.core.symbols import SPECIAL_SYMBOLS, UNK
+from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
-from regard.data.treebanks import pair_of
+from regard.data.modalities.both import Modalities
+from regard.data.sources.treebanks import pair_of
 from regard.data.trees import Tree, parse, read_back, repair, symbols_of, unescaped
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
-from regard.decoding.options import Strategy
 from regard.tasks.encoded_pairs import EncodedPair
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.brackets import bracket_scores, paired_brackets
@@ -36,11 +40,11 @@ class ParsingConfig(TeacherForcing):
 
     kind: str = "parsing"
 
-    def build(self, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> Parsing:
+    def build(self, corpus: Corpus, modalities: Modalities, seed: int) -> Parsing:
         refuse_other_pairs(corpus)
-        refuse_other_pieces(corpus, vocabularies)
+        refuse_other_pieces(corpus, modalities.vocabularies)
         settings = TranslationConfig(**self.model_dump(exclude={"kind"}))
-        return Parsing(settings.build(corpus, vocabularies, seed, dropout))
+        return Parsing(settings.build(corpus, modalities, seed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,7 @@ class Parsing:
     """Translation of words into the symbols of a linearised tree (Vinyals et al. 2015), and the way back to trees."""
 
     additive = True
+    static_shapes = False
 
     def __init__(self, translation: Translation) -> None:
         self.translation = translation
@@ -64,26 +69,17 @@ class Parsing:
 
     # -- what is the same as in any translation ---------------------------------------------------------------
 
-    def sizes(self) -> Sizes:
-        return self.translation.sizes()
+    def ports(self) -> Ports:
+        return self.translation.ports()
 
-    def examples(self, split: str, epoch: int) -> Sequence[EncodedPair]:
+    def examples(self, split: str, epoch: int) -> Examples:
         return self.translation.examples(split, epoch)
 
-    def weights(self, epoch: int) -> tuple[float, ...]:
-        return self.translation.weights(epoch)
+    def check_lengths(self, model: Any, batch_tokens: int) -> None:
+        self.translation.check_lengths(model, batch_tokens)
 
-    def check_room(self, model: Any, budget: int) -> None:
-        self.translation.check_room(model, budget)
-
-    def lengths(self, examples: Sequence[EncodedPair]) -> np.ndarray:
-        return self.translation.lengths(examples)
-
-    def weight(self, lengths_NA: np.ndarray) -> int:
-        return self.translation.weight(lengths_NA)
-
-    def collate(self, examples: Sequence[EncodedPair], device: torch.device) -> PairBatch:
-        return self.translation.collate(examples, device)
+    def collate(self, items: Sequence[EncodedPair]) -> PairBatch:
+        return self.translation.collate(items)
 
     def sums(self, model: nn.Module, batch: PairBatch) -> Sums:
         return self.translation.sums(model, batch)
@@ -94,62 +90,49 @@ class Parsing:
     def encode_pairs(self, pairs: Sequence[Pair]) -> list[EncodedPair]:
         return self.translation.encode_pairs(pairs)
 
+    def probe_examples(self, session: Session, items: Sequence[EncodedPair]) -> Probe:
+        return self.translation.probe_examples(session, items)
+
+    def random_examples(
+        self, session: Session, generator: np.random.Generator, rows: int, length: int
+    ) -> list[EncodedPair]:
+        return self.translation.random_examples(session, generator, rows, length)
+
     # -- trees ------------------------------------------------------------------------------------------------
 
-    def parse(
-        self,
-        model: nn.Module,
-        sentences: Sequence[Sequence[str]],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-        engine: Engine | None = None,
-    ) -> list[list[Parsed]]:
+    def probe(self, session: Session, raw: str, target: str = "") -> Probe:
+        """A sentence; the target is a tree, linearised or in brackets with the words."""
+        if target:
+            (raw,), (target,) = self.as_written([raw], [target])
+        return self.translation.probe(self.with_room(session), raw, target)
+
+    def with_room(self, session: Session) -> Session:
+        """A tree has more symbols than the usual limit allows, but not more than it learned."""
+        if session.options.max_length:
+            return session
+        most = self.translation.config.longest + 1
+        return session.with_options(session.options.model_copy(update={"max_length": most}))
+
+    def parse(self, session: Session, sentences: Sequence[Sequence[str]]) -> list[list[Parsed]]:
         """The trees of each sentence, best first."""
-        if not options.max_length:  # a tree has more symbols than the usual limit allows, but not more than it learned
-            options = options.model_copy(update={"max_length": self.translation.config.longest + 1})
         sources = [" ".join(words) for words in sentences]
-        found = self.translation.predict(model, sources, options, device, progress, engine)
+        found = self.translation.predict(self.with_room(session), sources)
         return [[parsed(answer, words) for answer in own] for own, words in zip(found, sentences, strict=True)]
 
-    def predict(
-        self,
-        model: nn.Module,
-        inputs: Sequence[str],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-        engine: Engine | None = None,
-    ) -> list[list[Answer]]:
+    def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:
         """Bracketed trees with the words in them; a text without words has none."""
         sentences = [words_of(text) for text in inputs]
         filled = [words for words in sentences if words]
-        found = iter(self.parse(model, filled, options, device, progress, engine) if filled else ())
+        found = iter(self.parse(session, filled) if filled else ())
         return [[one.answer for one in next(found)] if words else [Answer("", 0.0, 0.0)] for words in sentences]
 
-    def score(
-        self,
-        model: nn.Module,
-        split: str,
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-        engine: Engine | None = None,
-    ) -> dict[str, Any]:
-        return self.score_pairs(model, self.corpus.splits[split], options, device, progress, engine)
+    def score(self, session: Session, split: str) -> dict[str, Any]:
+        return self.score_pairs(session, self.corpus.splits[split])
 
-    def score_pairs(
-        self,
-        model: nn.Module,
-        pairs: Sequence[Pair],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-        engine: Engine | None = None,
-    ) -> dict[str, Any]:
+    def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """Predicted trees against references, which are linearised or in brackets with their words."""
         references = trees_of(pairs)
-        found = self.parse(model, [tree.words() for tree in references], options, device, progress, engine)
+        found = self.parse(session, [tree.words() for tree in references])
         best = [own[0] for own in found]
         trees = [one.tree for one in best]
         same = exact_match([str(tree) for tree in trees], [str(tree) for tree in references])
@@ -160,9 +143,9 @@ class Parsing:
             "exact_match_low": same.low,
             "exact_match_high": same.high,
             "repaired": sum(one.repaired for one in best) / len(best),
-            **teacher_forced(self.translation, model, self.encode_pairs(linear), device),
+            **teacher_forced(self.translation, session, self.translation.pairs.gathered(self.encode_pairs(linear))),
             "sentences": len(best),
-            "decoding": options.model_dump(),
+            "decoding": session.options.model_dump(),
         }
 
     def compare(self, pairs: Sequence[Pair], first: Sequence[str], second: Sequence[str]) -> Comparison:
@@ -173,9 +156,9 @@ class Parsing:
         )
         return paired_brackets(trees_a, trees_b, trees_of(pairs))
 
-    def spelled(self, sources: Sequence[str], answers: Sequence[str]) -> tuple[list[str], list[str]]:
+    def as_written(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[list[str], list[str]]:
         """Sentences and given trees as the model reads and writes them: words with one space, and symbols."""
-        given = [Pair(source, answer, line) for line, (source, answer) in enumerate(zip(sources, answers), start=1)]
+        given = [Pair(source, target, line) for line, (source, target) in enumerate(zip(sources, targets), start=1)]
         trees = iter(trees_of([pair for pair in given if pair.source.strip() or pair.target.strip()]))
         pairs = [pair_of(next(trees)) if pair.source.strip() or pair.target.strip() else Pair("", "") for pair in given]
         return [pair.source for pair in pairs], [pair.target for pair in pairs]

@@ -12,28 +12,39 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from pydantic import Field
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.core.config import Part, parse
+from regard.core.answers import Answer, SpanAnswer
+from regard.core.batch import Examples
+from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
-from regard.core.seams import Answer, Progress, Sums
-from regard.core.symbols import Sizes
+from regard.core.ports import Ports
+from regard.core.probe import Probe
+from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
-from regard.data.corpus import Pair
-from regard.data.examples import ExampleCorpus
-from regard.data.questions import Asked, Reference
+from regard.data.corpus import Corpus, Pair
+from regard.data.examples import Asked, Reference
+from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.enclosing import SEPARATOR
+from regard.data.modalities.text.wording import random_ids, random_lengths
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
-from regard.decoding.options import Strategy
 from regard.layers.headed import TokenHead
-from regard.tasks.answer_spans import NEVER, Found, best_spans, mistakes, places, question_and_context
-from regard.tasks.enclosing import READ_AT_ONCE, SEPARATOR, Enclosed, refuse_short
+from regard.tasks import TaskPart
+from regard.tasks.answer_spans import FoundSpans, best_spans, log_places, mistakes, places, question_and_context
 from regard.tasks.metrics.answers import answer_scores
-from regard.tasks.question_windows import NOT_HERE, Frame, QuestionBatch, Stretch, batched, read_contexts
+from regard.tasks.probing import check_enclosed, refuse_target, room_of, text_probe
+from regard.tasks.question_windows import NOT_HERE, Frame, QuestionBatch, Stretch, collate_windows, read, read_contexts
+from regard.tasks.reading import READ_AT_ONCE, check_length
+
+SHOWN = 8
+"""Answers of a probe."""
+SIDES = ("start", "end")
+"""What the two numbers of every token are about."""
 
 
-class QuestionAnsweringConfig(Part):
+class QuestionAnsweringConfig(TaskPart):
     """Where in a context the answer to a question stands.
 
     Every window has one place beside its context that says "not here": the first token, or the last where states know
@@ -49,7 +60,7 @@ class QuestionAnsweringConfig(Part):
     threshold: float = 0.0  # how much more log-probable than any answer it must be that there is none
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
 
-    def settled(self, corpus: ExampleCorpus[Asked]) -> QuestionAnsweringConfig:
+    def settled(self, corpus: Corpus[Asked]) -> QuestionAnsweringConfig:
         """With what the data says about unanswerable questions."""
         if self.unanswerable != "auto":
             return self
@@ -60,12 +71,11 @@ class QuestionAnsweringConfig(Part):
         return self.model_copy(update={"unanswerable": "auto"})
 
     def build(
-        self, corpus: ExampleCorpus[Asked], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: Corpus[Asked], modalities: Modalities, seed: int
     ) -> QuestionAnswering:
-        if dropout:
-            raise OptionError("tokenizer.dropout is for pairs; set it to 0")
         if any(not isinstance(one, Asked) for own in corpus.splits.values() for one in own[:1]):
             raise DataError('question answering needs questions; choose data.kind = "questions" (or world-questions)')
+        vocabularies = modalities.vocabularies
         if vocabularies.target.specials.eos < 0:
             raise OptionError("question answering needs a symbol that closes a text, which this tokenizer lacks")
         return QuestionAnswering(self, corpus, vocabularies)
@@ -75,9 +85,10 @@ class QuestionAnswering:
     """The task over one corpus, which is encoded once."""
 
     additive = True
+    static_shapes = False
 
     def __init__(
-        self, config: QuestionAnsweringConfig, corpus: ExampleCorpus[Asked], vocabularies: Vocabularies
+        self, config: QuestionAnsweringConfig, corpus: Corpus[Asked], vocabularies: Vocabularies
     ) -> None:
         self.config = config
         self.corpus = corpus
@@ -101,13 +112,13 @@ class QuestionAnswering:
     def tokenizer(self) -> Tokenizer:
         return self.vocabularies.target
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
     def head(self, body: Any) -> nn.Module:
         """Two numbers for every token: how much it is a start, and how much an end."""
-        refuse_short(body, self.config.longest)
-        return TokenHead(body.state_width, 2, self.config.dropout)
+        check_length(body, self.config.longest)
+        return TokenHead(body.width, 2, self.config.dropout)
 
     # -- examples and batches -------------------------------------------------------------------------------
 
@@ -157,29 +168,51 @@ class QuestionAnswering:
         }  # fmt: skip
         self.corpus.ledger.notes.extend(note for note, count in notes.items() if count)
 
-    def enclose(self, text: str) -> Enclosed:
-        """A question and its context with a tab between them, as the model reads it: the context's first window."""
-        question, context = question_and_context([text])[0]
-        first = self.encode([Asked(question, context)])[0]
-        return replace(self.frame.enclose(first), cut=len(first.context.ids_S) - first.size)
+    def examples(self, split: str, epoch: int) -> Examples:
+        stretches, weights = self._encoded.get(split, []), self.corpus.weights
+        if split != "train" or not weights:
+            return self.gathered(stretches)
+        return self.gathered(stretches, [weights[one.number] for one in stretches])  # as often as their questions
 
-    def enclosed(self, example: Stretch) -> Enclosed:
-        return self.frame.enclose(example)
+    def gathered(self, stretches: Sequence[Stretch], weights: Sequence[float] = ()) -> Examples:
+        lengths_N1 = np.array([self.frame.length(one) for one in stretches], np.int64).reshape(-1, 1)
+        return Examples(stretches, lengths_N1, weights)
 
-    def examples(self, split: str, epoch: int) -> Sequence[Stretch]:
-        return self._encoded.get(split, [])
+    def collate(self, items: Sequence[Stretch]) -> QuestionBatch:
+        return collate_windows(self.frame, items)
 
-    def lengths(self, examples: Sequence[Stretch]) -> np.ndarray:
-        return np.array([self.frame.length(one) for one in examples]).reshape(-1, 1)
+    # -- probes ---------------------------------------------------------------------------------------------
 
-    def weight(self, lengths_NA: np.ndarray) -> int:
-        return len(lengths_NA)
+    def probe(self, session: Session, raw: str | tuple[str, str], target: str = "") -> Probe:
+        """A question and its context with a tab between them; the context fits into one window."""
+        refuse_target(target)
+        question, context = question_and_context([raw])[0]
+        item = self.encode([Asked(question, context)])[0]
+        check_enclosed(replace(self.frame.enclose(item), cut=len(item.context.ids_S) - item.size), self.config.longest)
+        return self.probe_examples(session, [item])
 
-    def tokens(self, lengths_NA: np.ndarray) -> int:
-        return int(lengths_NA.sum())
+    def probe_examples(self, session: Session, items: Sequence[Stretch]) -> Probe:
+        def answers(logits_S2: Tensor) -> list[SpanAnswer]:
+            """Of the first window alone."""
+            model: Any = session.model
+            window, found = items[0]._replace(number=0), FoundSpans()
+            batch = self.collate([window])
+            said = log_places(logits_S2[None].cpu(), batch, causal=model.body.causal)
+            self.collect([found], [window], batch, said, SHOWN)
+            return self.ranked(found, SHOWN)
 
-    def collate(self, examples: Sequence[Stretch], device: torch.device) -> QuestionBatch:
-        return batched(self.frame, examples, device)
+        texts = [self.frame.enclose(one) for one in items]
+        return session.move(text_probe(session.model, texts, self.tokenizer, choice=SIDES.__getitem__, answers=answers))
+
+    def random_examples(
+        self, session: Session, generator: np.random.Generator, rows: int, length: int
+    ) -> list[Stretch]:
+        """A question of one token, and a context."""
+        room = room_of(session.model, self.config.longest, length)
+        question = random_ids(generator, self.tokenizer, 1).astype(np.int32)
+        sizes = random_lengths(rows, max(room - self.frame.before(question) - 1, 1))
+        contexts = [read("", random_ids(generator, self.tokenizer, size).tolist(), [(0, 0)] * size) for size in sizes]
+        return [Stretch(row, question, one, 0, size) for row, (one, size) in enumerate(zip(contexts, sizes))]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
@@ -198,88 +231,59 @@ class QuestionAnswering:
 
     @torch.inference_mode()
     def search(
-        self,
-        model: nn.Module,
-        stretches: Sequence[Stretch],
-        questions: int,
-        device: torch.device,
-        n_best: int = 1,
-        progress: Progress | None = None,
-    ) -> list[list[Found]]:
+        self, session: Session, stretches: Sequence[Stretch], questions: int, n_best: int = 1
+    ) -> list[list[SpanAnswer]]:
         """The best spans of every question over all its windows; a span that two windows hold counts once."""
-        model.eval()
-        spans: list[dict[tuple[int, int], float]] = [{} for _ in range(questions)]
-        silent = [0.0] * questions  # that there is no answer, by the window that believes in it least
-        texts = [""] * questions
-        for indices in telling(in_length_order(self.lengths(stretches), READ_AT_ONCE), len(stretches), progress):
-            batch = self.collate([stretches[index] for index in indices], device)
-            starts_BS, lasts_BS, nowhere_B = places(model, batch)
-            nowhere_1B = nowhere_B[:, None]
-            nothing_B = (starts_BS.gather(1, nowhere_1B) + lasts_BS.gather(1, nowhere_1B)).flatten().tolist()
-            best_B = best_spans(starts_BS, lasts_BS, batch.context_BS, self.config.longest_answer, n_best)
-            for index, nothing, rows in zip(indices, nothing_B, best_B, strict=True):
-                one = stretches[index]
-                shift = one.first - self.frame.before(one.question)
-                own = spans[one.number]
-                texts[one.number] = one.context.text
-                silent[one.number] = min(silent[one.number], nothing)
-                for score, start, last in rows:
-                    place = one.context.characters(start + shift, last + shift)
-                    if place[1] > place[0]:
-                        own[place] = max(own.get(place, NEVER), score)
-        return [self.ranked(*one, n_best) for one in zip(texts, spans, silent, strict=True)]
+        model = session.model.eval()
+        found = [FoundSpans() for _ in range(questions)]
+        order = in_length_order(self.gathered(stretches).lengths_NA, READ_AT_ONCE)
+        for indices in telling(order, len(stretches), session.progress):
+            own = [stretches[index] for index in indices]
+            batch = session.move(self.collate(own))
+            self.collect(found, own, batch, places(model, batch), n_best)
+        return [self.ranked(one, n_best) for one in found]
 
-    def ranked(self, text: str, spans: dict[tuple[int, int], float], silent: float, n_best: int) -> list[Found]:
-        found = [Found(text[start:stop], score, math.exp(score), start, stop) for (start, stop), score in spans.items()]
+    def collect(
+        self, found: Sequence[FoundSpans], windows: Sequence[Stretch], batch: QuestionBatch,
+        log_places: tuple[Tensor, Tensor, Tensor], n_best: int,
+    ) -> None:  # fmt: skip
+        """Adds what a batch of windows says to what is known of their questions."""
+        starts_BS, lasts_BS, nowhere_B = log_places
+        nowhere_1B = nowhere_B[:, None]
+        nothing_B = (starts_BS.gather(1, nowhere_1B) + lasts_BS.gather(1, nowhere_1B)).flatten().tolist()
+        best_B = best_spans(starts_BS, lasts_BS, batch.context_BS, self.config.longest_answer, n_best)
+        for window, nothing, rows in zip(windows, nothing_B, best_B, strict=True):
+            found[window.number].add(window, self.frame, nothing, rows)
+
+    def ranked(self, question: FoundSpans, n_best: int) -> list[SpanAnswer]:
+        text, silent = question.text, question.silent
+        found = [
+            SpanAnswer(text[start:stop], score, math.exp(score), start, stop)
+            for (start, stop), score in question.spans.items()
+        ]
         handicap = {0: self.config.threshold}  # only "no answer" stops where the text begins
         if self.config.unanswerable == "yes" or not found:
-            found.append(Found("", silent, math.exp(silent)))
+            found.append(SpanAnswer("", silent, math.exp(silent)))
         found.sort(key=lambda one: (handicap.get(one.stop, 0.0) - one.log_probability, one.start, one.stop))
         return found[:n_best]
 
     def answer(
-        self,
-        model: nn.Module,
-        asked: Sequence[tuple[str, str]],
-        device: torch.device,
-        n_best: int = 1,
-        progress: Progress | None = None,
-    ) -> list[list[Found]]:
+        self, session: Session, asked: Sequence[tuple[str, str]], n_best: int = 1
+    ) -> list[list[SpanAnswer]]:
         """For each (question, context) its answers, the most probable first."""
         examples = [Asked(question, context) for question, context in asked]
-        return self.search(model, self.encode(examples), len(examples), device, n_best, progress)
+        return self.search(session, self.encode(examples), len(examples), n_best)
 
-    def predict(
-        self,
-        model: nn.Module,
-        inputs: Sequence[str | tuple[str, str]],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> list[list[Answer]]:
+    def predict(self, session: Session, inputs: Sequence[str | tuple[str, str]]) -> list[list[Answer]]:
         """Each input is a question and its context with a tab between them; the score is the probability."""
-        asked = question_and_context(inputs)
-        return [[*own] for own in self.answer(model, asked, device, getattr(options, "n_best", 1), progress)]
+        found = self.answer(session, question_and_context(inputs), session.options.answers)
+        return [[*own] for own in found]
 
-    def score(
-        self,
-        model: nn.Module,
-        split: str,
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    def score(self, session: Session, split: str) -> dict[str, Any]:
         """Exact match and F1, and the errors with their contexts."""
-        return self.judge(model, self.corpus.splits[split], self._encoded[split], device, progress)
+        return self.judge(session, self.corpus.splits[split], self._encoded[split])
 
-    def score_pairs(
-        self,
-        model: nn.Module,
-        pairs: Sequence[Pair],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """The same for lines that a user gives: question and context, and in the other file the right answers, all
         with tabs between them."""
         both = question_and_context([pair.source for pair in pairs])
@@ -287,17 +291,10 @@ class QuestionAnswering:
             Asked(*own, tuple(Reference(text, 0) for text in pair.target.split(SEPARATOR)), pair.line, pair.origin)
             for own, pair in zip(both, pairs, strict=True)
         ]
-        return self.judge(model, given, self.encode(given), device, progress)
+        return self.judge(session, given, self.encode(given))
 
-    def judge(
-        self,
-        model: nn.Module,
-        asked: Sequence[Asked],
-        stretches: Sequence[Stretch],
-        device: torch.device,
-        progress: Progress | None,
-    ) -> dict[str, Any]:
-        answers = [own[0] for own in self.search(model, stretches, len(asked), device, 1, progress)]
+    def judge(self, session: Session, asked: Sequence[Asked], stretches: Sequence[Stretch]) -> dict[str, Any]:
+        answers = [own[0] for own in self.search(session, stretches, len(asked))]
         references = [[text for text, _ in one.answers] for one in asked]
         scores = answer_scores([one.text for one in answers], references)
         return {**scores, "windows": len(stretches), "errors": mistakes(asked, answers, references)}

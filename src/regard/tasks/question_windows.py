@@ -12,8 +12,9 @@ from torch import Tensor
 
 from regard.core.errors import OptionError
 from regard.core.symbols import Specials
+from regard.data.modalities.text.enclosing import Enclosed, collate_texts
 from regard.data.tokenizers import Tokenizer
-from regard.tasks.enclosing import Enclosed, TextBatch, side_by_side
+from regard.tasks.reading import TextBatch
 
 NOT_HERE = -1
 """The place of an answer that a window does not hold."""
@@ -120,24 +121,27 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionBatch:
+class QuestionBatch(TextBatch):
     """Windows side by side; ``context_BS`` says which tokens are the context's, ``starts_B`` and ``lasts_B`` where the
     answer stands in the row."""
 
-    text: TextBatch
     context_BS: Tensor
     starts_B: Tensor
     lasts_B: Tensor
 
+    @property
+    def loss_terms(self) -> int:
+        return len(self.starts_B)
 
-def batched(frame: Frame, stretches: Sequence[Stretch], device: torch.device) -> QuestionBatch:
-    text = side_by_side([frame.enclose(one) for one in stretches], frame.specials.pad, device)
+
+def collate_windows(frame: Frame, stretches: Sequence[Stretch]) -> QuestionBatch:
+    text = collate_texts([frame.enclose(one) for one in stretches], frame.specials.pad)
     before_B = np.array([frame.before(one.question) for one in stretches])
     sizes_B = np.array([one.size for one in stretches])
-    places_S = np.arange(text.tokens_BS.shape[1])
+    places_S = np.arange(text.values.shape[1])
     context_BS = (places_S >= before_B[:, None]) & (places_S < (before_B + sizes_B)[:, None])
     firsts_B = np.array([one.first for one in stretches])
     held_B2 = np.array([(one.start, one.last) for one in stretches])
     rows_B2 = np.where(held_B2 == NOT_HERE, NOT_HERE, held_B2 + (before_B - firsts_B)[:, None])
-    starts_B, lasts_B = (torch.from_numpy(rows_B2[:, side]).to(device) for side in (0, 1))
-    return QuestionBatch(text, torch.from_numpy(context_BS).to(device), starts_B, lasts_B)
+    starts_B, lasts_B = (torch.from_numpy(rows_B2[:, side]) for side in (0, 1))
+    return QuestionBatch(text, torch.from_numpy(context_BS), starts_B, lasts_B)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
-from regard.core.seams import Progress, Task
+from regard.core.batch import Examples
+from regard.core.task import Session, Task
 from regard.data.batching import in_length_order, telling
 from regard.tasks.metrics.bleu import bleu, chrf
 from regard.tasks.metrics.text import character_error_rate, exact_match, word_error_rate
-
-if TYPE_CHECKING:
-    from regard.tasks.encoded_pairs import EncodedPair
-    from regard.tasks.translation import Translation
 
 BATCH_TOKENS = 4096
 
@@ -42,28 +38,22 @@ def text_scores(hypotheses: Sequence[str], references: Sequence[str], tokenize: 
 
 @torch.inference_mode()
 def summed(
-    task: Task,
-    model: nn.Module,
-    examples: Sequence[Any],
-    batches: Iterable[np.ndarray],
-    device: torch.device,
-    progress: Progress | None = None,
+    task: Task, session: Session, examples: Examples, batches: Iterable[np.ndarray]
 ) -> tuple[dict[str, float], int]:
     """Every named sum of a task over all batches, and how many terms its loss has."""
-    model.eval()
+    model = session.model.eval()
     totals: dict[str, float] = {}
     count = 0
-    for indices in telling(batches, len(examples), progress):
-        sums = task.sums(model, task.collate([examples[index] for index in indices], device))
+    for indices in telling(batches, len(examples), session.progress):
+        sums = task.sums(model, session.move(task.collate(examples.at(indices))))
         count += sums.counts["loss"]
         for name, value in sums.sums.items():
             totals[name] = totals.get(name, 0.0) + float(value)
     return totals, count
 
 
-def teacher_forced(
-    task: Translation, model: nn.Module, examples: Sequence[EncodedPair], device: torch.device
-) -> dict[str, float]:
+def teacher_forced(task: Task, session: Session, examples: Examples) -> dict[str, float]:
     """Token accuracy and the loss per token when every earlier token is the reference's."""
-    totals, count = summed(task, model, examples, in_length_order(task.lengths(examples), BATCH_TOKENS), device)
+    silent = session.with_progress(None)
+    totals, count = summed(task, silent, examples, in_length_order(examples.lengths_NA, BATCH_TOKENS))
     return {name: totals.get(name, 0.0) / max(count, 1) for name in ("loss", "token_accuracy")}

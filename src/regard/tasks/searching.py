@@ -12,7 +12,7 @@ import numpy as np
 
 from regard.core.errors import DataError
 from regard.core.files import read_json, write_atomically, write_json
-from regard.core.seams import Progress
+from regard.core.task import Progress
 from regard.data.readers import read_lines
 from regard.tasks.sentence_vectors import Vectors
 

@@ -11,13 +11,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from regard.core.batch import move
+from regard.core.capabilities import Continues, Translates
 from regard.core.errors import DataError, OptionError
-from regard.core.seams import Progress
+from regard.core.inputs import States
+from regard.core.seams import Body
 from regard.core.symbols import Specials
+from regard.core.task import Progress
 from regard.data.batching import in_length_order, telling
+from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts, enclose_all
 from regard.data.tokenizers import Tokenizer
 from regard.layers.headed import Headed, Pool, Pooling, VectorHead
-from regard.tasks.enclosing import Enclosed, TextBatch, Window, enclose_all, side_by_side
 
 AT_ONCE = 2048
 """Tokens of a batch: few enough that what a layer makes of them stays near the processor."""
@@ -55,11 +59,11 @@ class Embedder:
     ) -> Embedder:
         """Of any model that is a body, or has one under its head."""
         body: Any = model.body if isinstance(model, Headed) else model
-        if not hasattr(body, "represent"):
+        if not isinstance(body, Body):
             raise OptionError(
                 f"{type(body).__name__} gives a text no states (see Body in regard.core.seams), so it cannot embed"
             )
-        limits = [limit for limit in (body.capacity, longest) if limit]
+        limits = [limit for limit in (body.max_length, longest) if limit]
         head = VectorHead(Pool(pooling, body), unit=unit)
         return cls(body, head, tokenizer, specials or tokenizer.specials, min(limits, default=0), device)
 
@@ -95,9 +99,9 @@ class Embedder:
 
     @torch.inference_mode()
     def vectors(self, texts: Sequence[Enclosed], progress: Progress | None = None) -> np.ndarray:
-        found_ND = np.zeros((len(texts), self.body.state_width), np.float32)
-        for indices, batch, states_BSD in self.read(texts, progress):
-            found_ND[indices] = self.head(states_BSD, batch.lengths_B).float().cpu().numpy()
+        found_ND = np.zeros((len(texts), self.body.width), np.float32)
+        for indices, states in self.read(texts, progress):
+            found_ND[indices] = self.head(states).float().cpu().numpy()
         return found_ND
 
     @torch.inference_mode()
@@ -107,26 +111,26 @@ class Embedder:
         made = self.enclose(texts)
         self.warn_of_cuts(sum(one.cut > 0 for one in made), len(made))
         found: dict[int, Tensor] = {}
-        for indices, _, states_BSD in self.read(made):
+        for indices, states in self.read(made):
             for place, index in enumerate(indices):
-                found[int(index)] = states_BSD[place, : len(made[index].tokens)].float().cpu()
+                found[int(index)] = states.x_BND[place, : len(made[index].tokens)].float().cpu()
         return [found[index] for index in range(len(made))]
 
     def read(
         self, texts: Sequence[Enclosed], progress: Progress | None = None
-    ) -> Iterator[tuple[np.ndarray, TextBatch, Tensor]]:
-        """Batches of like length: which texts, how they are read, and their states_BSD."""
+    ) -> Iterator[tuple[np.ndarray, States]]:
+        """Batches of like length: which texts, and their states."""
         self.body.eval()
         lengths_N1 = np.array([len(one.tokens) for one in texts]).reshape(-1, 1)
         for indices in telling(in_length_order(lengths_N1, AT_ONCE), len(texts), progress):
-            batch = side_by_side([texts[index] for index in indices], self.specials.pad, self.device)
-            yield indices, batch, self.body.represent(batch.tokens_BS, batch.lengths_B)
+            batch = move(collate_texts([texts[index] for index in indices], self.specials.pad), self.device)
+            yield indices, self.body.represent(batch)
 
 
 def around(task: Any, specials: Specials) -> Specials:
     """The symbols that stood around a text when the run was trained: translators read a text and what closes it, a
     language model what opens one and the text."""
-    if hasattr(task, "continuation"):
+    if isinstance(task, Continues):
         opening = specials.opening if specials.opening >= 0 else specials.eos
         return replace(specials, sos=opening, eos=-1)
-    return replace(specials, sos=-1) if hasattr(task, "engine") else specials
+    return replace(specials, sos=-1) if isinstance(task, Translates) else specials

@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from regard.data.examples import Tagged
 from regard.data.ledger import Ledger
-from regard.data.tagged import Tagged
+from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts
 from regard.data.tokenizers import Tokenizer
-from regard.tasks.enclosing import Enclosed, TextBatch, Window, side_by_side
+from regard.tasks.reading import TextBatch
 from regard.tasks.words import Heard, Pieces, Speaker, all_windows, first_window, pieces_of
 
 
@@ -28,13 +29,16 @@ class Stretch(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TagBatch:
+class TagBatch(TextBatch):
     """Texts, and of every word that is asked about its row, its place there and its label."""
 
-    text: TextBatch
     rows_M: Tensor
     places_M: Tensor
     labels_M: Tensor
+
+    @property
+    def loss_terms(self) -> int:
+        return len(self.labels_M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +85,9 @@ class Reader:
         labels_M = np.array([self.labels[one.tags[word]] if one.tags else 0 for word in heard.words], np.int64)
         return Stretch(number, text, heard.words, places_M, labels_M)
 
-    def collate(self, stretches: Sequence[Stretch], device: torch.device) -> TagBatch:
-        text = side_by_side([one.text for one in stretches], self.tokenizer.specials.pad, device)
+    def collate(self, stretches: Sequence[Stretch]) -> TagBatch:
+        text = collate_texts([one.text for one in stretches], self.tokenizer.specials.pad)
         rows_M = np.repeat(np.arange(len(stretches)), [len(one.words_M) for one in stretches])
         places_M = np.concatenate([one.places_M for one in stretches])
         labels_M = np.concatenate([one.labels_M for one in stretches])
-        return TagBatch(text, *(torch.from_numpy(own_M).to(device) for own_M in (rows_M, places_M, labels_M)))
+        return TagBatch(text, *(torch.from_numpy(own_M) for own_M in (rows_M, places_M, labels_M)))

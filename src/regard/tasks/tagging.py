@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
@@ -14,25 +15,30 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.core.config import Part
+from regard.core.answers import Answer, TaggedWord, TagsAnswer
+from regard.core.batch import Examples
 from regard.core.errors import DataError, OptionError, enumerate_problems
-from regard.core.seams import Answer, Progress, Sums
-from regard.core.symbols import Sizes
+from regard.core.ports import Ports
+from regard.core.probe import UNKNOWN, Probe
+from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
-from regard.data.corpus import Pair
-from regard.data.examples import ExampleCorpus
-from regard.data.tagged import Tagged, unfit
+from regard.data.corpus import Corpus, Pair
+from regard.data.examples import Tagged, unfit
+from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.enclosing import Window
+from regard.data.modalities.text.wording import random_texts
 from regard.data.vocabularies import Vocabularies
-from regard.decoding.options import Strategy
 from regard.layers.headed import TokenHead
-from regard.tasks.enclosing import READ_AT_ONCE, Enclosed, Window, logits_of, refuse_short
-from regard.tasks.labels import refuse_few, refuse_unseen
+from regard.tasks import TaskPart
+from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.entities import OUTSIDE, Span, is_bio, spans, strangers, tag_scores
+from regard.tasks.probing import check_enclosed, refuse_target, room_of, text_probe
+from regard.tasks.reading import READ_AT_ONCE, check_length, logits_of
 from regard.tasks.tag_windows import Reader, Stretch, TagBatch
 from regard.tasks.words import Speaker
 
 
-class TaggingConfig(Part):
+class TaggingConfig(TaskPart):
     """Which tag each word has; ``labels`` are those of the training data, frequent ones first, unless they are named.
 
     In training, words beyond the window are cut, and listed; answers and scores read long sentences in windows.
@@ -46,9 +52,10 @@ class TaggingConfig(Part):
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
     label_smoothing: float = Field(0.0, ge=0, lt=1)
 
-    def settled(self, corpus: ExampleCorpus[Tagged]) -> TaggingConfig:
+    def settled(self, corpus: Corpus[Tagged]) -> TaggingConfig:
         """With the labels that the data has."""
-        counts = Counter(tag for one in corpus.splits.get("train", ()) for tag in getattr(one, "tags", ()))
+        training = [one for one in corpus.splits.get("train", ()) if isinstance(one, Tagged)]
+        counts = Counter(tag for one in training for tag in one.tags)
         there = tuple(sorted(counts, key=lambda tag: (-counts[tag], tag)))
         return self.model_copy(update={"labels": self.labels or there})
 
@@ -56,23 +63,11 @@ class TaggingConfig(Part):
         return self.model_copy(update={"labels": ()})
 
     def build(
-        self, corpus: ExampleCorpus[Tagged], vocabularies: Vocabularies, seed: int, dropout: float = 0.0
+        self, corpus: Corpus[Tagged], modalities: Modalities, seed: int
     ) -> Tagging:
-        if dropout:
-            raise OptionError("tokenizer.dropout is for pairs; set it to 0")
         if any(not isinstance(one, Tagged) for own in corpus.splits.values() for one in own[:1]):
             raise DataError('tagging needs words with tags; choose data.kind = "tagged" (or world-tags)')
-        return Tagging(self, corpus, vocabularies)
-
-
-class TaggedWord(NamedTuple):
-    """A word with its tag; it stands at ``text[start:stop]``."""
-
-    word: str
-    tag: str
-    probability: float
-    start: int
-    stop: int
+        return Tagging(self, corpus, modalities.vocabularies)
 
 
 class Entity(NamedTuple):
@@ -89,8 +84,9 @@ class Tagging:
     """The task over one corpus, which is encoded once."""
 
     additive = True
+    static_shapes = False
 
-    def __init__(self, config: TaggingConfig, corpus: ExampleCorpus[Tagged], vocabularies: Vocabularies) -> None:
+    def __init__(self, config: TaggingConfig, corpus: Corpus[Tagged], vocabularies: Vocabularies) -> None:
         self.config = config
         self.corpus = corpus
         self.vocabularies = vocabularies
@@ -99,7 +95,7 @@ class Tagging:
             title = 'with task.scheme = "bio" a tag is O, or begins with B- or I-; set it to "plain", or mend'
             raise DataError(enumerate_problems(title, strangers(config.labels)))
         self.bio = config.scheme == "bio" or (config.scheme == "auto" and is_bio(config.labels))
-        refuse_unseen(stated(one for own in corpus.splits.values() for one in own), self.places)
+        check_known_labels(stated(one for own in corpus.splits.values() for one in own), self.places)
         tokenizer = vocabularies.source  # the side that is read
         window = Window(tokenizer.specials, config.longest)
         self.reader = Reader(tokenizer, window, config.piece, self.places)
@@ -109,43 +105,57 @@ class Tagging:
         }
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        return self.config.labels
+
+    @property
     def fallback(self) -> str:
         """The tag of a word that has no pieces: outside of everything, else the most frequent one."""
         return OUTSIDE if OUTSIDE in self.places else self.config.labels[0]
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
     def head(self, body: Any) -> nn.Module:
         """W s + b."""
-        refuse_short(body, self.config.longest)
-        refuse_few(self.config.labels)
-        return TokenHead(body.state_width, len(self.config.labels), self.config.dropout)
+        check_length(body, self.config.longest)
+        check_two_labels(self.config.labels)
+        return TokenHead(body.width, len(self.config.labels), self.config.dropout)
 
     # -- examples and batches -------------------------------------------------------------------------------
 
-    def enclose(self, text: str) -> Enclosed:
-        """A text, split at whitespace, as the model reads it."""
-        return self.reader.window.enclose(self.reader.pieces([worded(text)])[0].ids.tolist())
+    def examples(self, split: str, epoch: int) -> Examples:
+        stretches, weights = self._encoded.get(split, []), self.corpus.weights
+        if split != "train" or not weights:
+            return gathered(stretches)
+        return gathered(stretches, [weights[one.sentence] for one in stretches])  # as often as their sentences
 
-    def enclosed(self, example: Stretch) -> Enclosed:
-        return example.text
+    def collate(self, items: Sequence[Stretch]) -> TagBatch:
+        return self.reader.collate(items)
 
-    def examples(self, split: str, epoch: int) -> Sequence[Stretch]:
-        return self._encoded.get(split, [])
+    # -- probes ---------------------------------------------------------------------------------------------
 
-    def lengths(self, examples: Sequence[Stretch]) -> np.ndarray:
-        """Words and tokens; the words are never more."""
-        return np.array([(len(one.words_M), len(one.text.tokens)) for one in examples]).reshape(-1, 2)
+    def probe(self, session: Session, raw: str, target: str = "") -> Probe:
+        """A text, split at whitespace."""
+        refuse_target(target)
+        sentence = worded(raw)
+        check_enclosed(self.reader.window.enclose(self.reader.pieces([sentence])[0].ids.tolist()), self.config.longest)
+        item = self.reader.heard([sentence])[0]
+        names = tuple(sentence.words[word] for word in item.words_M)
+        return replace(self.probe_examples(session, [item]), names=names)
 
-    def weight(self, lengths_NA: np.ndarray) -> int:
-        return int(lengths_NA[:, 0].sum())
+    def probe_examples(self, session: Session, items: Sequence[Stretch]) -> Probe:
+        texts = [one.text for one in items]
+        made = text_probe(session.model, texts, self.reader.tokenizer, choice=self.labels.__getitem__)
+        asked = tuple(items[0].places_M.tolist())
+        return session.move(replace(made, asked=asked, expected=(UNKNOWN,) * len(texts[0].tokens)))
 
-    def tokens(self, lengths_NA: np.ndarray) -> int:
-        return int(lengths_NA[:, 1].sum())
-
-    def collate(self, examples: Sequence[Stretch], device: torch.device) -> TagBatch:
-        return self.reader.collate(examples, device)
+    def random_examples(
+        self, session: Session, generator: np.random.Generator, rows: int, length: int
+    ) -> list[Stretch]:
+        room, nothing = room_of(session.model, self.config.longest, length), np.zeros(0, np.int64)
+        texts = random_texts(generator, self.reader.tokenizer, rows, room)
+        return [Stretch(row, text, nothing, nothing, nothing) for row, text in enumerate(texts)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
@@ -161,108 +171,68 @@ class Tagging:
 
     @torch.inference_mode()
     def probabilities(
-        self,
-        model: nn.Module,
-        examples: Sequence[Tagged],
-        stretches: Sequence[Stretch],
-        device: torch.device,
-        progress: Progress | None = None,
+        self, session: Session, examples: Sequence[Tagged], stretches: Sequence[Stretch]
     ) -> list[np.ndarray]:
         """probabilities_NC of the words of every sentence, whatever the batches and windows.
 
         Of a word without pieces nothing is known: all tags are equally probable, the fallback by a hair the most.
         """
-        model.eval()
+        model = session.model.eval()
         unknown_C = np.full(len(self.places), 1 / len(self.places))
         unknown_C[self.places[self.fallback]] = np.nextafter(1 / len(self.places), 1)
         found = [np.tile(unknown_C, (len(one.words), 1)) for one in examples]
-        for indices in telling(in_length_order(self.lengths(stretches), READ_AT_ONCE), len(stretches), progress):
+        order = in_length_order(gathered(stretches).lengths_NA, READ_AT_ONCE)
+        for indices in telling(order, len(stretches), session.progress):
             own = [stretches[index] for index in indices]
-            said_MC = word_logits(model, self.collate(own, device)).cpu().double().softmax(dim=-1).numpy()
+            said_MC = word_logits(model, session.move(self.collate(own))).cpu().double().softmax(dim=-1).numpy()
             ends = np.cumsum([len(one.words_M) for one in own])
             for one, said_NC in zip(own, np.split(said_MC, ends[:-1]), strict=True):
                 found[one.sentence][one.words_M] = said_NC
         return found
 
-    def tag(
-        self, model: nn.Module, texts: Sequence[str], device: torch.device, progress: Progress | None = None
-    ) -> list[list[TaggedWord]]:
+    def tag(self, session: Session, texts: Sequence[str]) -> list[TagsAnswer]:
         """The words of each text, which is split at whitespace, with their tags."""
         places = [[found.span() for found in re.finditer(r"\S+", text)] for text in texts]
         examples = [worded(text) for text in texts]
-        said = self.probabilities(model, examples, self.reader.heard(examples), device, progress)
+        said = self.probabilities(session, examples, self.reader.heard(examples))
         labels = self.config.labels
         return [
-            [
+            tags_answer(
                 TaggedWord(word, labels[row_C.argmax()], float(row_C.max()), *span)
                 for word, row_C, span in zip(one.words, rows_NC, own, strict=True)
-            ]
+            )
             for one, rows_NC, own in zip(examples, said, places, strict=True)
         ]
 
-    def entities(
-        self, model: nn.Module, texts: Sequence[str], device: torch.device, progress: Progress | None = None
-    ) -> list[list[Entity]]:
+    def entities(self, session: Session, texts: Sequence[str]) -> list[list[Entity]]:
         """The entities of each text, in order."""
         if not self.bio:
             raise OptionError("the tags of this run are no BIO tags, and make no entities; ask for the tags of words")
-        return self.groups(model, texts, device, progress)
+        return self.groups(session, texts)
 
-    def groups(
-        self, model: nn.Module, texts: Sequence[str], device: torch.device, progress: Progress | None = None
-    ) -> list[list[Entity]]:
+    def groups(self, session: Session, texts: Sequence[str]) -> list[list[Entity]]:
         """Words that stand together: entities where tags are BIO, else neighbours with the same tag."""
         find = spans if self.bio else runs_of_equals
         return [
             [
                 Entity(one.label, text[own[0].start : own[-1].stop], own[0].start, own[-1].stop, mean_probability(own))
-                for one in find([word.tag for word in words])
-                for own in [words[one.start : one.stop]]
+                for one in find([word.tag for word in found.words])
+                for own in [found.words[one.start : one.stop]]
             ]
-            for text, words in zip(texts, self.tag(model, texts, device, progress), strict=True)
+            for text, found in zip(texts, self.tag(session, texts), strict=True)
         ]
 
-    def predict(
-        self,
-        model: nn.Module,
-        inputs: Sequence[str],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> list[list[Answer]]:
+    def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:
         """Each word with its tag after a slash; the score is the mean probability of the tags."""
-        return [
-            [
-                Answer(
-                    " ".join(f"{one.word}/{one.tag}" for one in words),
-                    float(sum(np.log(max(one.probability, 1e-30)) for one in words)),
-                    mean_probability(words),
-                )
-            ]
-            for words in self.tag(model, inputs, device, progress)
-        ]
+        return [[found] for found in self.tag(session, inputs)]
 
-    def score(
-        self,
-        model: nn.Module,
-        split: str,
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    def score(self, session: Session, split: str) -> dict[str, Any]:
         """Accuracy, F1 by tag and of entities, and the errors with their sentences."""
         examples = self.corpus.splits[split]
         whole = self.reader.heard(examples) if split == "train" else self._encoded[split]
-        return self.judge(model, examples, whole, device, progress)
+        return self.judge(session, examples, whole)
 
-    def score_pairs(
-        self,
-        model: nn.Module,
-        pairs: Sequence[Pair],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-    ) -> dict[str, Any]:
+    def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """The same for lines of words and lines of tags that a user gives."""
         given = [
             Tagged(tuple(one.source.split()), tuple(one.target.split()), one.line, one.origin) for one in pairs
@@ -272,18 +242,11 @@ class Tagging:
         wrong = [f"{one.origin}, line {one.line}, has {unfit(one)}" for one in given if unfit(one)]
         if wrong:
             raise DataError(enumerate_problems("every word needs a tag, with spaces between them", wrong[:20]))
-        refuse_unseen(stated(given), self.places)
-        return self.judge(model, given, self.reader.heard(given), device, progress)
+        check_known_labels(stated(given), self.places)
+        return self.judge(session, given, self.reader.heard(given))
 
-    def judge(
-        self,
-        model: nn.Module,
-        examples: Sequence[Tagged],
-        stretches: Sequence[Stretch],
-        device: torch.device,
-        progress: Progress | None,
-    ) -> dict[str, Any]:
-        said = self.probabilities(model, examples, stretches, device, progress)
+    def judge(self, session: Session, examples: Sequence[Tagged], stretches: Sequence[Stretch]) -> dict[str, Any]:
+        said = self.probabilities(session, examples, stretches)
         several = Counter(one.sentence for one in stretches)
         words, read = sum(len(one.words) for one in examples), sum(len(one.words_M) for one in stretches)
         return {
@@ -291,6 +254,18 @@ class Tagging:
             "in_windows": sum(count > 1 for count in several.values()),
             "words_without_pieces": words - read,
         }
+
+
+def gathered(stretches: Sequence[Stretch], weights: Sequence[float] = ()) -> Examples:
+    """By words and tokens; the words are never more."""
+    lengths = [(len(one.words_M), len(one.text.tokens)) for one in stretches]
+    return Examples(stretches, np.array(lengths, np.int64).reshape(-1, 2), weights)
+
+
+def tags_answer(words: Iterable[TaggedWord]) -> TagsAnswer:
+    own = tuple(words)
+    total = float(sum(np.log(max(one.probability, 1e-30)) for one in own))
+    return TagsAnswer(" ".join(f"{one.word}/{one.tag}" for one in own), total, mean_probability(own), own)
 
 
 def worded(text: str) -> Tagged:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -11,28 +11,41 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.core.config import Part
+from regard.core.anatomy import anatomy_of
+from regard.core.answers import Answer
+from regard.core.batch import Batch, Examples, move
 from regard.core.errors import OptionError
-from regard.core.seams import Answer, Decodable, Engine, Hypothesis, Progress, Sums
-from regard.core.symbols import Sizes, Specials
+from regard.core.inputs import Inputs
+from regard.core.ports import Ports
+from regard.core.probe import Probe, Search
+from regard.core.seams import Decodable, Hypothesis, max_lengths_of
+from regard.core.symbols import Specials
+from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
+from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.wording import random_ids, random_lengths, token_axis
+from regard.data.padding import pad
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
-from regard.decoding.options import Strategy
+from regard.decoding.options import Beam
 from regard.decoding.sentences import Symbols
 from regard.layers.consistency_loss import consistency_loss
 from regard.layers.embeddings import output_matrix, output_states
+from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
+from regard.tasks import TaskPart
 from regard.tasks.alignment import best_head, error_rate
 from regard.tasks.encoded_pairs import EncodedPair, EncodedPairs
 from regard.tasks.metrics.alignment import Head
-from regard.tasks.metrics.bleu import refuse_tokenizer
-from regard.tasks.padding import pad, real_states
+from regard.tasks.metrics.bleu import Comparison, paired_significance, refuse_tokenizer
+from regard.tasks.probing import check_room, vocabulary_logits
 from regard.tasks.scores import teacher_forced, text_scores
 
 
-class TeacherForcing(Part):
+class TeacherForcing(TaskPart):
     """How a target is learned from its source, whatever the two are."""
+
+    cuts_anew = True
 
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     consistency: float = Field(0.0, ge=0)  # R-Drop's α: every pair passes twice and must agree with itself; 0: once
@@ -47,12 +60,12 @@ class TranslationConfig(TeacherForcing):
     both_ways: int = Field(0, ge=0)  # epochs in which each pair is also learned backwards (Ding et al. 2021)
     bleu_tokenize: Literal["13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab"] = "13a"
 
-    def build(self, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float = 0.0) -> Translation:
-        return Translation(self, corpus, vocabularies, seed, dropout)
+    def build(self, corpus: Corpus, modalities: Modalities, seed: int) -> Translation:
+        return Translation(self, corpus, modalities.vocabularies, seed)
 
 
 @dataclass(frozen=True, slots=True)
-class PairBatch:
+class PairBatch(Batch):
     """A batch of pairs; ``real_N`` are the flat indices of the target positions that are not padding."""
 
     source_BS: Tensor
@@ -61,14 +74,19 @@ class PairBatch:
     real_N: Tensor
     targets_N: Tensor
 
+    @property
+    def loss_terms(self) -> int:
+        return len(self.targets_N)
+
 
 class Translation:
     """The task over one corpus: makes batches of its pairs and sums of batches, answers and scores."""
 
     additive = True
+    static_shapes = False
 
     def __init__(
-        self, config: TranslationConfig, corpus: Corpus, vocabularies: Vocabularies, seed: int, dropout: float
+        self, config: TranslationConfig, corpus: Corpus, vocabularies: Vocabularies, seed: int
     ) -> None:
         if "train" in corpus.splits:
             refuse_tokenizer(config.bleu_tokenize)
@@ -77,41 +95,79 @@ class Translation:
         self.corpus = corpus
         self.vocabularies = vocabularies
         self.pairs = EncodedPairs(corpus, vocabularies, config.longest, config.both_ways)
-        if dropout and "train" in corpus.splits:
-            self.pairs.cut_otherwise(dropout, seed)
+        if vocabularies.dropout and "train" in corpus.splits:
+            self.pairs.cut_otherwise(vocabularies.dropout, seed)
         self.alignment_head: Head | None = None  # chosen on validation data when it is first asked for
+
+    @property
+    def translation(self) -> Translation:
+        return self
 
     def encode_pairs(self, pairs: Sequence[Pair]) -> list[EncodedPair]:
         return self.pairs.encode(pairs)
 
-    def check_room(self, model: Any, budget: int) -> None:
-        self.pairs.check_room(model, budget)
+    def check_lengths(self, model: Any, batch_tokens: int) -> None:
+        self.pairs.check_lengths(model, batch_tokens)
 
-    def sizes(self) -> Sizes:
-        return self.vocabularies.sizes()
+    def ports(self) -> Ports:
+        return self.vocabularies.ports()
 
-    def examples(self, split: str, epoch: int) -> Sequence[EncodedPair]:
+    def examples(self, split: str, epoch: int) -> Examples:
         return self.pairs.examples(split, epoch)
 
-    def weights(self, epoch: int) -> tuple[float, ...]:
-        return self.pairs.weights(epoch)
-
-    def lengths(self, examples: Sequence[EncodedPair]) -> np.ndarray:
-        """Each side with its closing (or opening) symbol."""
-        return np.array([(len(pair.source) + 1, len(pair.target) + 1) for pair in examples]).reshape(-1, 2)
-
-    def weight(self, lengths_NA: np.ndarray) -> int:
-        return int(lengths_NA[:, 1].sum())
-
-    def collate(self, examples: Sequence[EncodedPair], device: torch.device) -> PairBatch:
+    def collate(self, items: Sequence[EncodedPair]) -> PairBatch:
         source, target = self.vocabularies.source.specials, self.vocabularies.target.specials
-        source_BS, source_lengths_B = pad([pair.source for pair in examples], after=source.eos, fill=source.pad)
-        target_in_BT, lengths_B = pad([pair.target for pair in examples], before=target.sos, fill=target.pad)
-        target_out_BT, _ = pad([pair.target for pair in examples], after=target.eos, fill=target.pad)
+        source_BS, source_lengths_B = pad([pair.source for pair in items], after=source.eos, fill=source.pad)
+        target_in_BT, lengths_B = pad([pair.target for pair in items], before=target.sos, fill=target.pad)
+        target_out_BT, _ = pad([pair.target for pair in items], after=target.eos, fill=target.pad)
         real_N = np.flatnonzero(np.arange(target_in_BT.shape[1]) < lengths_B[:, None])
         targets_N = target_out_BT.ravel()[real_N]
         arrays = (source_BS, source_lengths_B, target_in_BT, real_N, targets_N)
-        return PairBatch(*(torch.from_numpy(array).to(device) for array in arrays))
+        return PairBatch(*(torch.from_numpy(array) for array in arrays))
+
+    def probe(self, session: Session, raw: str, target: str = "") -> Probe:
+        """A source with a given target, or with the answer that the model finds."""
+        source = self.vocabularies.source.encode(raw.strip())  # as pairs are read from files
+        limits = max_lengths_of(session.model)
+        check_source_lengths([source], limits[0])
+        search = None if target else self.searched(session, source)
+        answer = self.vocabularies.target.encode(target.strip()) if search is None else search.answers[0].tokens
+        check_room(1 + len(answer), limits[1], "the target, its opening symbol among them,")
+        pair = EncodedPair(np.asarray(source, np.int64), np.asarray(answer, np.int64))
+        return replace(self.probe_examples(session, [pair]), search=search)
+
+    def searched(self, session: Session, source: Sequence[int]) -> Search:
+        """The model's own answer; of a beam also how it was found."""
+        engine = session.engine or self.engine(session.model, session.device)
+        if isinstance(engine, TorchEngine) and isinstance(session.options, Beam):
+            every = session.options.model_copy(update={"n_best": session.options.size})
+            return Search(*engine.explain(list(source), every))
+        return Search(engine.predict([list(source)], session.options)[0])
+
+    def probe_examples(self, session: Session, items: Sequence[EncodedPair]) -> Probe:
+        batch = self.collate(items)
+        source, target, first = self.vocabularies.source, self.vocabularies.target, items[0]
+        lengths_B = torch.tensor([1 + len(pair.target) for pair in items])
+        answer = (*first.target.tolist(), target.specials.eos)
+        probe = Probe(
+            Inputs(batch.target_in_BT, lengths_B), ask_pair, vocabulary_logits, target.token,
+            source=Inputs(batch.source_BS, batch.source_lengths_B), start=source_of,
+            axis=token_axis(target, (target.specials.sos, *answer[:-1])),
+            source_axis=token_axis(source, (*first.source.tolist(), source.specials.eos)),
+            expected=answer, asked=tuple(range(len(answer))), text=source.decode(first.source.tolist()),
+        )  # fmt: skip
+        return session.move(probe)
+
+    def random_examples(
+        self, session: Session, generator: np.random.Generator, rows: int, length: int
+    ) -> list[EncodedPair]:
+        """Sources of different lengths, answers of one: all that is written is compared."""
+        sizes = [min(length, limit or length) - 1 for limit in max_lengths_of(session.model)]
+        both = self.vocabularies.source, self.vocabularies.target
+        return [
+            EncodedPair(*(random_ids(generator, side, size) for side, size in zip(both, (own, sizes[1]))))
+            for own in random_lengths(rows, sizes[0])
+        ]
 
     def sums(self, model: nn.Module, batch: PairBatch) -> Sums:
         head: Any = model.head
@@ -121,8 +177,8 @@ class Translation:
         if self.config.word_dropout and model.training:
             source, target = self.vocabularies.source.specials, self.vocabularies.target.specials
             rate = self.config.word_dropout
-            gappy_BS = with_gaps(batch.source_BS, source, rate)
-            inputs = gappy_BS, batch.source_lengths_B, with_gaps(batch.target_in_BT, target, rate)
+            gappy_BS = word_dropout(batch.source_BS, source, rate)
+            inputs = gappy_BS, batch.source_lengths_B, word_dropout(batch.target_in_BT, target, rate)
         if self.config.consistency and model.training:
             passes = model(*(torch.cat((one, one)) for one in inputs)).chunk(2)
             first_ND, second_ND = (output_states(head, real_states(states, batch.real_N)) for states in passes)
@@ -139,86 +195,77 @@ class Translation:
 
     def engine(self, model: nn.Module, device: torch.device) -> TorchEngine:
         """What searches for answers with this model, where no other engine is given."""
-        longest = getattr(model, "longest", (0, 0))[1]
+        longest = max_lengths_of(model)[1]
         return TorchEngine(
             cast(Decodable, model),
-            lambda sources: self.source_batch(sources, device),
+            lambda sources: tuple(move(one, device) for one in self.source_batch(sources)),
             symbols=Symbols.of(self.vocabularies.target.specials),
             device=device,
             room=lambda source: longest,
         )
 
-    def predict(
-        self,
-        model: nn.Module,
-        inputs: Sequence[str],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-        engine: Engine | None = None,
-    ) -> list[list[Answer]]:
+    def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:
         sources = self.vocabularies.source.encode_batch(stripped(inputs))
-        refuse_long(sources, getattr(model, "longest", (0, 0))[0])
-        found = (engine or self.engine(model, device)).predict(sources, options, progress=progress)
+        check_source_lengths(sources, max_lengths_of(session.model)[0])
+        engine = session.engine or self.engine(session.model, session.device)
+        found = engine.predict(sources, session.options, progress=session.progress)
         return [[self._answer(hypothesis) for hypothesis in hypotheses] for hypotheses in found]
 
     def _answer(self, hypothesis: Hypothesis) -> Answer:
         text = self.vocabularies.target.decode(hypothesis.tokens)
         return Answer(text, hypothesis.log_probability, hypothesis.score)
 
-    def score(
-        self,
-        model: nn.Module,
-        split: str,
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-        engine: Engine | None = None,
-    ) -> dict[str, Any]:
+    def score(self, session: Session, split: str) -> dict[str, Any]:
         """Text scores, token accuracy and, where gold is known, alignment by the head that validation data chose."""
-        pairs = self.corpus.splits[split]
-        scores = self.score_pairs(model, pairs, options, device, progress, engine)
-        return {**scores, **self.alignment_scores(model, split, device)}
+        return {**self.score_pairs(session, self.corpus.splits[split]), **self.alignment_scores(session, split)}
 
-    def alignment_scores(self, model: nn.Module, split: str, device: torch.device) -> dict[str, Any]:
+    def alignment_scores(self, session: Session, split: str) -> dict[str, Any]:
         """The alignment error rate of the head that validation data chose; nothing without attention or gold."""
         pairs, gold = self.corpus.splits[split], self.corpus.gold
-        if not hasattr(model, "source_attention") or "validation" not in gold or split not in gold:
+        if not anatomy_of(session.model).source_attention or "validation" not in gold or split not in gold:
             return {}
         if self.alignment_head is None:
             chosen_on = self.corpus.splits["validation"]
-            self.alignment_head = best_head(self, model, chosen_on, gold["validation"], device)
-        rate = error_rate(self, model, self.alignment_head, pairs, gold[split], device)
+            self.alignment_head = best_head(self, session, chosen_on, gold["validation"])
+        rate = error_rate(self, session, self.alignment_head, pairs, gold[split])
         return {"alignment_error_rate": rate, "alignment_head": list(self.alignment_head)}
 
-    def score_pairs(
-        self,
-        model: nn.Module,
-        pairs: Sequence[Pair],
-        options: Strategy,
-        device: torch.device,
-        progress: Progress | None = None,
-        engine: Engine | None = None,
-    ) -> dict[str, Any]:
+    def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """Predictions against references as they stand, and the references under teacher forcing."""
         refuse_tokenizer(self.config.bleu_tokenize)
-        answers = self.predict(model, [pair.source for pair in pairs], options, device, progress, engine)
-        return self.score_answers(model, pairs, [found[0].text for found in answers], options, device)
+        answers = self.predict(session, [pair.source for pair in pairs])
+        return self.score_answers(session, pairs, [found[0].text for found in answers])
 
-    def score_answers(
-        self, model: nn.Module, pairs: Sequence[Pair], answers: Sequence[str], options: Strategy, device: torch.device
-    ) -> dict[str, Any]:
-        """The same for answers that were already found with these options."""
+    def score_answers(self, session: Session, pairs: Sequence[Pair], answers: Sequence[str]) -> dict[str, Any]:
+        """The same for answers that were already found in this session."""
         scores = text_scores(answers, [pair.target for pair in pairs], self.config.bleu_tokenize)
-        forced = teacher_forced(self, model, self.encode_pairs(pairs), device)
-        return {**scores, **forced, "decoding": options.model_dump()}
+        forced = teacher_forced(self, session, self.pairs.gathered(self.encode_pairs(pairs)))
+        return {**scores, **forced, "decoding": session.options.model_dump()}
 
-    def source_batch(self, sources: Sequence[Sequence[int]], device: torch.device) -> tuple[Tensor, Tensor]:
+    def compare(self, pairs: Sequence[Pair], first: Sequence[str], second: Sequence[str]) -> Comparison:
+        """Two systems' answers to the same sources: is the difference in BLEU more than chance?"""
+        references = [pair.target for pair in pairs]
+        return paired_significance(first, second, references, tokenize=self.config.bleu_tokenize)
+
+    def as_written(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+        return sources, targets
+
+    def source_batch(self, sources: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
         """What ``Decodable.start`` takes: padded sources and their lengths."""
         specials = self.vocabularies.source.specials
         rows = [np.asarray(source, np.int64) for source in sources]
         source_BS, lengths_B = pad(rows, after=specials.eos, fill=specials.pad)
-        return torch.from_numpy(source_BS).to(device), torch.from_numpy(lengths_B).to(device)
+        return torch.from_numpy(source_BS), torch.from_numpy(lengths_B)
+
+
+def ask_pair(model: nn.Module, probe: Probe) -> Tensor:
+    """states_BTD under teacher forcing."""
+    return model(*source_of(probe), probe.inputs.values)
+
+
+def source_of(probe: Probe) -> tuple[Tensor, Tensor]:
+    assert probe.source is not None
+    return probe.source.values, probe.source.real_lengths_B
 
 
 def refuse_unfit(config: TranslationConfig, vocabularies: Vocabularies) -> None:
@@ -232,7 +279,7 @@ def refuse_unfit(config: TranslationConfig, vocabularies: Vocabularies) -> None:
         raise OptionError("task.word_dropout hides pieces behind <unk>, which is not in this vocabulary; set it to 0")
 
 
-def with_gaps(ids_BT: Tensor, specials: Specials, rate: float) -> Tensor:
+def word_dropout(ids_BT: Tensor, specials: Specials, rate: float) -> Tensor:
     """A share of the pieces hidden behind <unk>, special symbols never: what is learned cannot lean on all of them."""
     hidden_BT = torch.rand(ids_BT.shape, device=ids_BT.device) < rate
     for special in specials.known():
@@ -245,7 +292,7 @@ def stripped(texts: Sequence[str]) -> list[str]:
     return [text.strip() for text in texts]
 
 
-def refuse_long(sources: Sequence[Sequence[int]], longest: int) -> None:
+def check_source_lengths(sources: Sequence[Sequence[int]], longest: int) -> None:
     """Names every input that has more pieces than the model has positions, its closing symbol among them."""
     if not longest:
         return

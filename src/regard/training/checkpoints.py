@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,7 +59,7 @@ def put_weights(model: nn.Module, weights: dict[str, Tensor], where: str) -> Non
     model.load_state_dict(weights, strict=False)
 
 
-def weights_hash(weights: dict[str, Tensor]) -> str:
+def weights_hash(weights: Mapping[str, Tensor]) -> str:
     """sha256 over sorted name, dtype, shape and bytes: equal exactly when the weights are."""
     digest = hashlib.sha256()
     for name in sorted(weights):

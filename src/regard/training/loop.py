@@ -15,19 +15,25 @@ import torch
 from pydantic import Field, SerializeAsAny
 from torch import nn
 
+from regard.core.batch import Batch, Examples, move
+from regard.core.capabilities import Derives, Samples, Stateful
 from regard.core.config import Config
 from regard.core.errors import TrainingError
 from regard.core.modules import Recomputes
 from regard.core.precision import repeated_products
-from regard.core.seams import Observer, Sums, Task
+from regard.core.seams import Observer
+from regard.core.task import Sums, Task
 from regard.data.batching import epoch_order, in_length_order, parts
+from regard.data.prefetch import prefetch
 from regard.layers.dropout import Dropout
 from regard.training import OPTIMIZERS, SCHEDULES, OptimizerPart, SchedulePart, checkpoints, ending
 from regard.training.layer_decay import layer_shares
+from regard.training.learner import Learner
 from regard.training.machine import Ranks, choose_precision
 from regard.training.stopping import Interrupted, stop_signals
 
-CARRIED = "task//"  # before the names of tensors that a task carries from step to step
+TASK_STATE = "task//"  # before the names of tensors that a task keeps from step to step
+AHEAD = 2  # batches that are made before they are needed, where that takes time
 EXPLODED = 10.0  # a loss this many times the first one, or 1 if that was smaller, is not coming back
 
 
@@ -102,15 +108,15 @@ class Loop:
                 "set training.accumulate = 1 and run one process"
             )
         self.progress = Progress()
+        self.collating = 0.0  # seconds spent on the next step's batches, which are part of what it takes
         self.precision = choose_precision(self.config.precision, self.device)
         self.optimizer = self.config.optimizer.build(self.model, self.config.learning_rate)
         if self.config.layer_decay < 1:
             self.optimizer.share_out(layer_shares(self.model, self.config.layer_decay))
         self.names = {parameter: name for name, parameter in self.model.named_parameters()}
-        self.forward: Any = self.model
-        self.one_shape = getattr(self.task, "one_shape", False)
+        self.learner: Any = Learner(self.model, self.task)
         if self.config.compile:  # graphs for one shape are faster, and where shapes vary compiled again and again
-            self.forward = torch.compile(self.model, dynamic=None if self.one_shape else True)
+            self.learner = torch.compile(self.learner, dynamic=None if self.task.static_shapes else True)
         for module in self.model.modules():
             if isinstance(module, Recomputes):
                 module.recompute = self.config.recompute
@@ -131,7 +137,7 @@ class Loop:
                     self.save()
                 if self.is_over:
                     break
-                if self.ranks.anyone(stopping.is_set()):
+                if self.ranks.any(stopping.is_set()):
                     if self.progress.step % self.config.checkpoint_every:
                         self.save()
                     raise Interrupted(self.progress.step)
@@ -149,29 +155,48 @@ class Loop:
     def is_over(self) -> bool:
         return self.progress.step >= self.config.steps or self.progress.stopped_early
 
-    def batches(self) -> Iterator[list[Any]]:
-        """Global batches from where training stands, epoch after epoch, each a list of examples."""
+    def batches(self) -> Iterator[list[Batch]]:
+        """Global batches from where training stands, epoch after epoch, each as the parts that this rank computes.
+
+        Where making them takes time (pictures are decoded), the next ones are made while a step is computed.
+        """
+        for examples, order in self.epochs():
+            items, began = map(examples.at, order), time.perf_counter()
+            for batches in prefetch(self.parts, items, ahead=AHEAD if examples.lazy else 0):
+                self.collating += time.perf_counter() - began
+                self.progress.batch += 1
+                yield batches
+                began = time.perf_counter()
+
+    def items(self) -> Iterator[list[Any]]:
+        """The same as examples, whoever computes them."""
+        for examples, order in self.epochs():
+            for indices in order:
+                self.progress.batch += 1
+                yield examples.at(indices)
+
+    def epochs(self) -> Iterator[tuple[Examples, list[np.ndarray]]]:
+        """The examples of each epoch, and what is left of its batches."""
         while not self.is_over:
-            examples = self.task.examples("train", self.progress.epoch)
+            epoch, budget = self.progress.epoch, self.config.batch_tokens
+            examples = self.task.examples("train", epoch)
             if not len(examples):
                 raise TrainingError("there is nothing to train on: the training split has no usable examples")
-            order = self.own_order(examples)
-            if order is None:
-                epoch, weights = self.progress.epoch, getattr(self.task, "weights", lambda epoch: ())
-                lengths_NA = self.task.lengths(examples)
-                order = epoch_order(lengths_NA, self.config.batch_tokens, self.seed, epoch, weights(epoch))
-            for indices in order[self.progress.batch :]:
-                self.progress.batch += 1
-                yield [examples[index] for index in indices]
+            if examples.order is not None:
+                order = examples.order(budget)
+            else:
+                order = epoch_order(examples.lengths_NA, budget, self.seed, epoch, examples.weights)
+            yield examples, order[self.progress.batch :]
             self.progress.epoch += 1
             self.progress.batch = 0
 
-    def own_order(self, examples: Sequence[Any]) -> list[np.ndarray] | None:
-        """The task's batches where it has an order of its own (streams that are read on), else None."""
-        order = getattr(self.task, "order", None)
-        return None if order is None else order(examples, self.config.batch_tokens)
+    def parts(self, items: Sequence[Any]) -> list[Batch]:
+        """A step divided for accumulation and ranks, collated: the parts of this rank, empty ones left out."""
+        count = self.config.accumulate * self.ranks.world
+        divided = parts(np.arange(len(items)), count)[self.ranks.rank :: self.ranks.world]
+        return [self.task.collate([items[index] for index in part]) for part in divided if len(part)]
 
-    def step(self, examples: list[Any]) -> None:
+    def step(self, batches: Sequence[Batch]) -> None:
         """One update from one global batch, whoever computes its parts."""
         began = time.perf_counter()
         progress, config = self.progress, self.config
@@ -182,18 +207,17 @@ class Loop:
         if config.dropout_warmup:
             for dropout in self.dropouts:
                 dropout.turn_up(min(progress.step / config.dropout_warmup, 1.0))
-        lengths_NA = self.task.lengths(examples)
-        weight = self.task.weight(lengths_NA)
-        tokens = getattr(self.task, "tokens", self.task.weight)(lengths_NA)
-        loss, norm = self.gradients(examples, weight)
-        self.refuse_nonsense(loss, norm)
+        tokens = int(self.ranks.all_reduce({"tokens": float(sum(batch.tokens for batch in batches))})["tokens"])
+        loss, norm = self.gradients(batches)
+        self.check_finite(loss, norm)
         if config.clip and norm > config.clip:
             torch._foreach_mul_(self.present_gradients(), config.clip / norm)
         factor = config.schedule.factor(progress.step, config.steps)
         self.optimizer.scale(factor)
         with self.products():
             self.optimizer.step()
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - began + self.collating
+        self.collating = 0.0
         progress.seconds += seconds
         progress.tokens += tokens
         figures = {
@@ -206,35 +230,32 @@ class Loop:
         }
         self.tell("stepped", progress.step, figures)
 
-    def gradients(self, examples: list[Any], weight: int) -> tuple[float, float]:
+    def gradients(self, batches: Sequence[Batch]) -> tuple[float, float]:
         """The gradient of the mean loss over the global batch; returns the loss and the gradient's norm."""
         self.optimizer.zero_grad()
-        count = self.config.accumulate * self.ranks.world
-        divided = parts(np.arange(len(examples)), count)[self.ranks.rank :: self.ranks.world]
+        terms = self.ranks.all_reduce({"terms": float(sum(batch.loss_terms for batch in batches))})["terms"]
         total = 0.0
-        for part in divided:
-            if len(part):
-                with repeated_products() if self.one_shape else nullcontext():
-                    sums = self.sums([examples[index] for index in part])
-                    (sums.sums["loss"] / weight).backward()
-                total += float(sums.sums["loss"].detach()) / weight
-        self.ranks.add_gradients(self.model)
-        total = self.ranks.add_figures({"loss": total})["loss"]
+        for batch in batches:
+            with repeated_products() if self.task.static_shapes else nullcontext():
+                loss = self.sums(batch).sums["loss"]
+                (loss / int(terms)).backward()
+            total += float(loss.detach()) / int(terms)
+        self.ranks.all_reduce_gradients(self.model)
+        total = self.ranks.all_reduce({"loss": total})["loss"]
         return total, float(nn.utils.get_total_norm(self.present_gradients()))
 
     def present_gradients(self) -> list[torch.Tensor]:
         return [parameter.grad for parameter in self.names if parameter.grad is not None]
 
-    def sums(self, examples: Sequence[Any]) -> Sums:
-        batch = self.task.collate(examples, self.device)
+    def sums(self, batch: Batch) -> Sums:
         with self.products():
-            return self.task.sums(self.forward, batch)
+            return self.learner(move(batch, self.device))
 
     def products(self) -> torch.autocast:
         """Inside, products have the training's precision."""
         return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.precision == "bfloat16")
 
-    def refuse_nonsense(self, loss: float, norm: float) -> None:
+    def check_finite(self, loss: float, norm: float) -> None:
         """A loss or gradient that is not a number never reaches the weights."""
         progress = self.progress
         if math.isnan(progress.first_loss):
@@ -261,13 +282,13 @@ class Loop:
         progress.validation_loss = figures["loss"]
         if figures["loss"] < progress.best_loss:
             progress.best_loss, progress.best_step, progress.waited = figures["loss"], progress.step, 0
-            if self.config.final == "best" and self.ranks.leads:
+            if self.config.final == "best" and self.ranks.is_main:
                 self.save_to(ending.best_folder(self.folder))
         else:
             progress.waited += 1
         self.tell("validated", progress.step, {**figures, "seconds": progress.seconds})
-        glimpse = getattr(self.task, "glimpse", None)
-        if glimpse is not None and self.ranks.leads and (text := glimpse(self.model, self.device)):
+        task = self.task
+        if isinstance(task, Samples) and self.ranks.is_main and (text := task.sample(self.model, self.device)):
             self.tell("said", f"a sample: {text}")
         if self.config.patience and progress.waited >= self.config.patience:
             progress.stopped_early = True
@@ -285,29 +306,29 @@ class Loop:
         self.model.eval()
         totals: dict[str, float] = {}
         counts: dict[str, int] = {}
-        batches = self.own_order(examples)
-        if batches is None:
-            batches = in_length_order(self.task.lengths(examples), self.config.batch_tokens)
+        if examples.order is not None:
+            batches = examples.order(self.config.batch_tokens)
+        else:
+            batches = in_length_order(examples.lengths_NA, self.config.batch_tokens)
         own = batches[self.ranks.rank :: self.ranks.world]
         share = 1 if own else 0
         for indices in own or batches[:1]:  # a rank without work must still send the same names
-            sums = self.sums([examples[index] for index in indices])
+            sums = self.sums(self.task.collate(examples.at(indices)))
             for name, value in sums.sums.items():
                 totals[name] = totals.get(name, 0.0) + float(value) * share
                 counts[name] = counts.get(name, 0) + sums.counts[name] * share
-        totals = self.ranks.add_figures(totals)
-        divisors = self.ranks.add_figures({name: float(count) for name, count in counts.items()})
+        totals = self.ranks.all_reduce(totals)
+        divisors = self.ranks.all_reduce({name: float(count) for name, count in counts.items()})
         means = {name: totals[name] / max(divisors[name], 1) for name in totals}
-        derive = getattr(self.task, "derived", None)  # figures that are no means, such as perplexity
-        return means if derive is None else {**means, **derive(split, means)}
+        return {**means, **self.task.derived(split, means)} if isinstance(self.task, Derives) else means
 
     def save(self) -> None:
-        if self.ranks.leads:
+        if self.ranks.is_main:
             folder = checkpoints.folder_for(self.folder, self.progress.step)
             self.save_to(folder)
             self.prune(folder)
             self.tell("saved", self.progress.step, folder)
-        self.ranks.wait()
+        self.ranks.barrier()
 
     def prune(self, newest: Path) -> None:
         keep = max(self.config.keep, self.config.average if self.config.final == "average" else 1)
@@ -317,8 +338,8 @@ class Loop:
         machine = {"threads": torch.get_num_threads(), "ranks": self.ranks.world, "precision": self.precision}
         state = {**self.progress.as_dict(), "seed": self.seed, **machine, "torch": torch.__version__}
         tensors = self.optimizer.tensors(self.names)
-        if hasattr(self.task, "carried"):
-            tensors |= {f"{CARRIED}{name}": tensor for name, tensor in self.task.carried().items()}
+        if isinstance(self.task, Stateful):
+            tensors |= {f"{TASK_STATE}{name}": tensor for name, tensor in self.task.state_dict().items()}
         checkpoints.save(folder, checkpoints.weights_of(self.model), tensors, state)
 
     def resume(self) -> bool:
@@ -335,11 +356,12 @@ class Loop:
             self.tell("said", f"this run was trained {difference} for equal weights to the bit")
         checkpoints.put_weights(self.model, found.weights, str(found.folder))
         self.optimizer.restore(found.optimizer, self.names)
-        if hasattr(self.task, "restore"):
-            held = {name: tensor for name, tensor in found.optimizer.items() if name.startswith(CARRIED)}
-            self.task.restore({name.removeprefix(CARRIED): tensor.to(self.device) for name, tensor in held.items()})
+        if isinstance(self.task, Stateful):
+            held = {name: tensor for name, tensor in found.optimizer.items() if name.startswith(TASK_STATE)}
+            state = {name.removeprefix(TASK_STATE): tensor.to(self.device) for name, tensor in held.items()}
+            self.task.load_state_dict(state)
         self.progress = Progress.of(found.state)
-        if self.ranks.leads:  # what a kill left undone: with it an average would have another member
+        if self.ranks.is_main:  # what a kill left undone: with it an average would have another member
             self.prune(found.folder)
         return True
 

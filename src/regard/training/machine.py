@@ -75,10 +75,10 @@ class Ranks:
     world: int = 1
 
     @property
-    def leads(self) -> bool:
+    def is_main(self) -> bool:
         return self.rank == 0
 
-    def add_gradients(self, model: nn.Module) -> None:
+    def all_reduce_gradients(self, model: nn.Module) -> None:
         """Sums the gradients of all ranks, in one message."""
         if self.world == 1:
             return
@@ -94,7 +94,7 @@ class Ranks:
         for parameter, piece in zip(trained, pieces, strict=True):
             parameter.grad = piece.view_as(parameter)
 
-    def add_figures(self, figures: dict[str, float]) -> dict[str, float]:
+    def all_reduce(self, figures: dict[str, float]) -> dict[str, float]:
         if self.world == 1:
             return figures
         device = "cuda" if distributed.get_backend() == "nccl" else "cpu"  # NCCL adds on GPUs only
@@ -102,16 +102,16 @@ class Ranks:
         distributed.all_reduce(flat)
         return dict(zip(figures, flat.tolist(), strict=True))
 
-    def anyone(self, answer: bool) -> bool:
+    def any(self, answer: bool) -> bool:
         """Whether any rank says yes, so that all of them stop after the same step."""
-        return bool(self.add_figures({"yes": float(answer)})["yes"])
+        return bool(self.all_reduce({"yes": float(answer)})["yes"])
 
-    def wait(self) -> None:
+    def barrier(self) -> None:
         if self.world > 1:
             distributed.barrier()
 
 
-def join_ranks(device: str = "auto") -> Ranks:
+def init_ranks(device: str = "auto") -> Ranks:
     """Under ``torchrun`` the peers are joined (NCCL on GPUs, gloo on CPUs); else this process is alone.
 
     With NCCL every process has a GPU of its own, which from here on is meant by ``cuda``. Peers are left before the
@@ -125,11 +125,11 @@ def join_ranks(device: str = "auto") -> Ranks:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     if not distributed.is_initialized():
         distributed.init_process_group("nccl" if on_gpus else "gloo")
-        atexit.register(_leave_ranks)
+        atexit.register(_destroy_ranks)
     return Ranks(distributed.get_rank(), world)
 
 
-def _leave_ranks() -> None:
+def _destroy_ranks() -> None:
     if distributed.is_initialized():  # whoever joined may have left by himself
         distributed.destroy_process_group()
 

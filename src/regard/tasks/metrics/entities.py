@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from regard.data.tagged import Tagged
+from regard.data.examples import Tagged
 from regard.tasks.metrics.classes import class_scores
 from regard.tasks.metrics.resampling import interval
 

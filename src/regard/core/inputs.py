@@ -1,0 +1,66 @@
+"""What flows through a model, whatever it was made from: inputs, what a front makes of them, and states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """One collated side of a batch.
+
+    ``values`` are tokens_BN, arrays_BC… (pictures_BCHW, whole: a front cuts them) or features_BNC of nodes.
+    ``lengths_B`` says how many of the N positions are real, or is None where a row has no padding. ``segments_BN``
+    tells apart what is read together; ``places_BNA`` where a position stands (None: 0, 1, 2 …).
+    """
+
+    values: Tensor
+    lengths_B: Tensor | None = None
+    segments_BN: Tensor | None = None
+    places_BNA: Tensor | None = None
+
+    @property
+    def real_lengths_B(self) -> Tensor:
+        """``lengths_B``, also where every row is full."""
+        if self.lengths_B is not None:
+            return self.lengths_B
+        return torch.full((len(self.values),), self.values.shape[1], device=self.values.device)
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """What a front makes of inputs: as many positions as the layers see (a class token among them).
+
+    ``places_BNA`` says where each stands; for a picture its row and column.
+    """
+
+    x_BND: Tensor
+    lengths_B: Tensor | None = None
+    places_BNA: Tensor | None = None
+    segments_BN: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """What a body makes of inputs: a state for every position, and what its layers add to the loss (None: nothing)."""
+
+    x_BND: Tensor
+    lengths_B: Tensor | None = None
+    penalty: Tensor | None = None
+
+
+class Axis(NamedTuple):
+    """What stands beside the rows or columns of a matrix of weights: a label each, and the grid that they fill, if any.
+
+    ``shape`` is (rows, columns) for the patches of a picture, () for a line; ``extra`` positions (a class token) come
+    before the grid. ``separators`` are the places of symbols that close a text or stand between two.
+    """
+
+    labels: tuple[str, ...]
+    shape: tuple[int, ...] = ()
+    extra: int = 0
+    separators: tuple[int, ...] = ()

@@ -1,0 +1,84 @@
+"""Ports: what the data fixes about a model, one for each side that it reads or writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from regard.core.errors import RecipeError
+
+INPUT, OUTPUT = "input", "output"
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """What goes in or comes out on one side."""
+
+    @property
+    def what(self) -> str:
+        """In words, for messages."""
+        return "something"
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens(Port):
+    """Symbols of a vocabulary. Ports that name the same vocabulary may share one embedding."""
+
+    size: int
+    vocabulary: str = "joint"
+
+    @property
+    def what(self) -> str:
+        return f"tokens of a vocabulary of {self.size}"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrays(Port):
+    """Numbers on a grid: (28, 28) rows and columns of a picture; one axis for a series, three for video."""
+
+    channels: int
+    shape: tuple[int, ...]
+
+    @property
+    def what(self) -> str:
+        return f"arrays of {' × '.join(map(str, self.shape))} with {self.channels} channels"
+
+
+Ports = Mapping[str, Port]
+
+
+def text_ports(inputs: int, outputs: int, *, shared: bool = False) -> dict[str, Port]:
+    """The ports of a model that reads one vocabulary and writes another, or one for both."""
+    names = ("joint", "joint") if shared else ("source", "target")
+    return {INPUT: Tokens(inputs, names[0]), OUTPUT: Tokens(outputs, names[1])}
+
+
+def tokens_at(ports: Ports, side: str, family: str) -> Tokens:
+    """The port of a side that must be tokens; the family that needs it is named where it is not."""
+    port = ports.get(side)
+    if isinstance(port, Tokens):
+        return port
+    found = "nothing" if port is None else port.what
+    verb = "reads" if side == INPUT else "writes"
+    raise RecipeError(
+        f"model.kind = {family!r} {verb} tokens, and the {side} of this recipe is {found}; choose another model.kind, "
+        f"or another [{side}]"
+    )
+
+
+def arrays_at(ports: Ports, side: str, family: str) -> Arrays:
+    """The port of a side that must be arrays."""
+    port = ports.get(side)
+    if isinstance(port, Arrays):
+        return port
+    found = "nothing" if port is None else port.what
+    raise RecipeError(
+        f"model.kind = {family!r} reads pictures and other arrays, and the {side} of this recipe is {found}; choose "
+        f"another model.kind, or another [{side}]"
+    )
+
+
+def share_vocabulary(ports: Ports) -> bool:
+    """Whether both sides may have one embedding."""
+    one, other = ports.get(INPUT), ports.get(OUTPUT)
+    return isinstance(one, Tokens) and isinstance(other, Tokens) and one.vocabulary == other.vocabulary

@@ -1,0 +1,200 @@
+"""The image modality: pictures of one size, normalised by what training pictures are like on the average."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from pydantic import Field, model_validator
+
+from regard.core.errors import DataError, OptionError, RunError
+from regard.core.files import read_object, write_json
+from regard.core.inputs import Axis, Inputs
+from regard.core.ports import Arrays
+from regard.data import TokenizerPart
+from regard.data.modalities import ModalityPart
+from regard.data.modalities.both import Modalities
+from regard.data.modalities.image.augmenting import UNCHANGED, Augmentation, Change, apply_changes
+from regard.data.modalities.image.decoding import Frame, Raw, Resize, opened, picture_size, read_batch
+from regard.data.modalities.image.pictures import Picture
+
+FILE = "image.json"
+MEASURED = 10_000  # pictures, from which means and standard deviations are taken
+AT_ONCE = 500  # of them
+BRIGHTEST = 255
+LEAST = 1e-4  # of a standard deviation; below, it is rounding
+
+
+class ImagePart(ModalityPart):
+    """Pictures: their size and channels, how they are normalised, and what is done to them in training."""
+
+    kind: str = "image"
+    size: int | tuple[int, ...] = 0  # rows and columns, or one number for both; 0: those of the first training picture
+    channels: Literal[1, 3] = 3  # grey or colour, whatever the files have
+    resize: Resize = "crop"  # crop: the shorter side fits, the middle is cut out; stretch: proportions are lost
+    mean: tuple[float, ...] = ()  # of each channel, from 0 (black) to 1; (): measured in training pictures
+    std: tuple[float, ...] = ()
+    augmentation: Augmentation = Field(default_factory=Augmentation)
+
+    @model_validator(mode="after")
+    def _fits(self) -> ImagePart:
+        sizes = (self.size,) * 2 if isinstance(self.size, int) else self.size
+        if len(sizes) != 2 or min(sizes) < 0 or (0 in sizes and self.size != 0):
+            raise ValueError(f"size = {self.size!r} is no size of a picture; give rows and columns, as in [28, 28]")
+        for name, given in (("mean", self.mean), ("std", self.std)):
+            if given and len(given) != self.channels:
+                raise ValueError(f"{name} has {len(given)} values for {self.channels} channels; give one for each")
+        if self.std and min(self.std) <= 0:
+            raise ValueError(f"std = {list(self.std)} divides pixels; give numbers above 0")
+        return self
+
+    @property
+    def example(self) -> str:
+        return "picture.png"
+
+    def is_kept(self, folder: Path) -> bool:
+        return (folder / FILE).is_file()
+
+    def fit(self, corpus: Any, tokenizer: TokenizerPart) -> Modalities:
+        return Modalities(self.measured([example.raw for example in corpus.splits["train"]]))
+
+    def measured(self, raws: Sequence[Raw]) -> ImageModality:
+        """Measures in training pictures what is not given."""
+        if not raws:
+            raise DataError("there are no pictures to measure; check data.train")
+        rows, columns = (self.size,) * 2 if isinstance(self.size, int) else self.size
+        if not rows:
+            rows, columns = picture_size(raws[0])
+        frame = Frame(self.channels, rows, columns, self.resize)
+        mean, std = self.mean, self.std
+        if not (mean and std):
+            measured_mean, measured_std = measure(raws, frame)
+            mean, std = mean or measured_mean, std or measured_std
+        return ImageModality(frame, mean, std, self.augmentation)
+
+    def load(self, folder: Path, tokenizer: TokenizerPart) -> Modalities:
+        """What ``ImageModality.save`` wrote; the rest is configured."""
+        held = read_object(folder / FILE)
+        try:
+            (rows, columns), mean, std = held["shape"], tuple(held["mean"]), tuple(held["std"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise RunError(f"{folder / FILE} should hold shape, mean and std: {error!r}; put the file back") from error
+        frame = Frame(self.channels, rows, columns, self.resize)
+        return Modalities(ImageModality(frame, mean, std, self.augmentation))
+
+
+class ImageItem(NamedTuple):
+    """A picture that is still to be decoded, and what is then done to it."""
+
+    raw: Raw
+    change: Change = UNCHANGED
+
+
+@dataclass(frozen=True)
+class ImageModality:
+    """Pictures become pictures_BCHW of one size, normalised.
+
+    Law: ``encode`` looks at one picture alone; what is loaded equals what was saved. Decoding happens in ``collate``,
+    so that items are small, and a data set may be larger than memory.
+    """
+
+    frame: Frame
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    augmentation: Augmentation
+
+    lazy = True
+    at_once = 512
+    max_length = 0
+    name = "picture"
+
+    def port(self) -> Arrays:
+        return Arrays(self.frame.channels, (self.frame.rows, self.frame.columns))
+
+    def parse(self, argument: str) -> Picture:
+        """A word of the command line is a path; what is no picture is refused before anything else happens."""
+        path = Path(argument).expanduser()
+        if not path.exists():
+            raise DataError(f"there is no file {argument!r}; this run reads pictures: give the path of one")
+        if path.is_dir():
+            raise DataError(f"{path} is a folder, but one picture is expected; name the file")
+        with opened(str(path)) as image:
+            image.load()
+        return Picture(str(path))
+
+    def limited(self, max_length: int, keep: str) -> ImageModality:
+        if max_length or keep != "start":
+            raise OptionError(
+                "pictures are read whole, so that task.longest and task.keep have no effect; leave them out, and set "
+                "input.size if pictures are to be smaller"
+            )
+        return self
+
+    def encode(self, raws: Sequence[Raw]) -> list[ImageItem]:
+        return [ImageItem(raw) for raw in raws]
+
+    def augment(self, item: ImageItem, generator: np.random.Generator) -> ImageItem:
+        """For training only; the generator is seeded by seed, epoch and index."""
+        return item._replace(change=self.augmentation.draw(generator))
+
+    def size(self, item: ImageItem) -> int:
+        """Batches count pictures, since all of them have one size."""
+        return 1
+
+    def collate(self, items: Sequence[ImageItem]) -> Inputs:
+        """Decodes, changes and normalises, in NumPy alone: it may run in a thread beside a training step."""
+        values = torch.from_numpy(self.normalise(self.decode_batch(items)))
+        return Inputs(values)
+
+    def cut(self, item: ImageItem) -> int:
+        return 0
+
+    def axis(self, item: ImageItem) -> Axis:
+        """Its pixels; a front makes fewer positions of them."""
+        return Axis((), (self.frame.rows, self.frame.columns))
+
+    def describe(self, item: ImageItem) -> str:
+        return str(item.raw) if isinstance(item.raw, Picture) else "a picture"
+
+    def random_items(self, generator: np.random.Generator, rows: int, length: int) -> list[ImageItem]:
+        shape = rows, self.frame.rows, self.frame.columns, self.frame.channels
+        return [ImageItem(noise_HWC) for noise_HWC in generator.integers(0, 256, shape, np.uint8)]
+
+    def decode_batch(self, items: Sequence[ImageItem]) -> np.ndarray:
+        """pixels_BCHW, bytes, of the pictures as the model is shown them."""
+        return apply_changes(read_batch([item.raw for item in items], self.frame), [item.change for item in items])
+
+    def normalise(self, pixels_BCHW: np.ndarray) -> np.ndarray:
+        """(pixel / 255 − mean) / std of each channel."""
+        mean_C11, std_C11 = (np.array(own, np.float32)[:, None, None] for own in (self.mean, self.std))
+        values = pixels_BCHW.astype(np.float32)
+        values *= 1 / (BRIGHTEST * std_C11)
+        values -= mean_C11 / std_C11
+        return values
+
+    def pixels(self, item: ImageItem) -> np.ndarray:
+        """pixels_HWC, bytes: the picture as the model is shown it, for drawing."""
+        return self.decode_batch([item])[0].transpose(1, 2, 0)
+
+    def save(self, folder: Path) -> None:
+        shape = [self.frame.rows, self.frame.columns]
+        write_json(folder / FILE, {"shape": shape, "mean": list(self.mean), "std": list(self.std)})
+
+
+def measure(raws: Sequence[Raw], frame: Frame) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and standard deviation of each channel's pixels, from 0 to 1, over pictures that are evenly taken."""
+    chosen = raws[:: -(-len(raws) // MEASURED)]
+    counts, total_C, squares_C = 0, np.zeros(frame.channels), np.zeros(frame.channels)
+    for start in range(0, len(chosen), AT_ONCE):
+        pixels = read_batch(chosen[start : start + AT_ONCE], frame).astype(np.float64) / BRIGHTEST
+        counts += pixels.size // frame.channels
+        total_C += pixels.sum(axis=(0, 2, 3))
+        squares_C += np.square(pixels).sum(axis=(0, 2, 3))
+    mean_C = total_C / counts
+    std_C = np.sqrt(np.maximum(squares_C / counts - mean_C**2, 0))
+    std_C[std_C < LEAST] = 1.0  # all pixels alike: there is nothing to divide
+    return tuple(mean_C.tolist()), tuple(std_C.tolist())

@@ -1,0 +1,129 @@
+"""Reading labelled pictures: a folder for each class, idx files, or a table of paths and labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from regard.core.errors import DataError
+from regard.data.ledger import Ledger
+from regard.data.modalities.image.decoding import Image
+from regard.data.modalities.image.idx import is_idx, labels_beside, read_idx_pair
+from regard.data.modalities.image.pictures import LabelledPicture, Picture
+from regard.data.modalities.image.verifying import Verify, digest, verify_files
+from regard.data.readers import missing_files, some
+from regard.data.tables import as_text, read_table
+
+UNREADABLE = "no readable picture"
+
+
+class PictureOptions(NamedTuple):
+    """How pictures are found, where that can differ."""
+
+    image: str = "image"  # the column of paths in a table, which count from the table's folder
+    label: str = "label"
+    classes: tuple[str, ...] = ()  # the names of an idx file's labels 0, 1, 2 …; (): the numbers themselves
+    verify: Verify = "decode"
+
+
+USUAL = PictureOptions()
+
+
+class Found(NamedTuple):
+    """A file that should be a picture."""
+
+    path: Path
+    label: str
+    line: int
+
+
+def read_pictures(
+    path: Path, split: str, ledger: Ledger, options: PictureOptions = USUAL
+) -> list[LabelledPicture]:
+    """The labelled pictures at a path; files that cannot be read are skipped, counted and named in the ledger."""
+    if path.is_dir():
+        return read_class_folders(path, split, ledger, options.verify)
+    if is_idx(path):
+        return read_idx_pictures(path, labels_beside(path), split, ledger, options.classes)
+    if path.is_file():
+        return read_picture_table(path, split, ledger, options)
+    raise missing_files([path], "Name a folder of class folders, an idx file or a table of paths and labels")
+
+
+def read_class_folders(
+    folder: Path, split: str, ledger: Ledger, verify: Verify = "decode"
+) -> list[LabelledPicture]:
+    """``folder/class/…/picture.png``: a picture's class is the name of the folder below ``folder`` that it is in."""
+    classes = sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    files = [(own.name, path) for own in classes for path in sorted(own.rglob("*")) if path.is_file()]
+    if not files:
+        loose = sum(is_picture(entry) for entry in folder.iterdir())
+        raise DataError(
+            f"{folder} has no folder with pictures in it{f', but {loose} pictures of its own' if loose else ''}; a "
+            f"folder for each class is expected, as in {folder / 'cat' / 'tom.png'}, or a table of paths and labels"
+        )
+    found = [Found(path, label, line) for line, (label, path) in enumerate(files, start=1)]
+    return keep_readable(found, str(folder), split, ledger, verify)
+
+
+def read_picture_table(
+    table: Path, split: str, ledger: Ledger, options: PictureOptions = USUAL
+) -> list[LabelledPicture]:
+    """A path and a label in every row of a .csv, .tsv or .jsonl."""
+    found = []
+    rows = read_table(table, [options.image, options.label])
+    for line, cells in rows:
+        path, label = map(as_text, cells)
+        if path and label:
+            found.append(Found(table.parent / Path(path).expanduser(), label, line))
+        else:
+            empty = [name for name, cell in ((options.image, path), (options.label, label)) if not cell]
+            ledger.skip(split, str(table), line, f"no {' and no '.join(empty)}")
+    ledger.record(split, str(table), read=len(rows) - len(found), kept=0)
+    return keep_readable(found, str(table), split, ledger, options.verify)
+
+
+def read_idx_pictures(
+    images: Path, labels: Path, split: str, ledger: Ledger, names: Sequence[str] = ()
+) -> list[LabelledPicture]:
+    """Picture i of one idx file has label i of the other."""
+    pictures, classes = read_idx_pair(images, labels)
+    if names and len(classes) and int(classes.max()) >= len(names):
+        raise DataError(
+            f"{labels} has label {int(classes.max())}, but {len(names)} names of classes are given, for labels 0 to "
+            f"{len(names) - 1}; name them all"
+        )
+    path = str(images)
+    kept = [
+        LabelledPicture(
+            Picture(path, index, digest(pixels.tobytes())), names[label] if names else str(label),
+            line=index + 1, origin=path,
+        )
+        for index, (pixels, label) in enumerate(zip(pictures, classes.tolist(), strict=True))
+    ]  # fmt: skip
+    ledger.record(split, path, read=len(kept), kept=len(kept))
+    return kept
+
+
+def keep_readable(
+    found: Sequence[Found], origin: str, split: str, ledger: Ledger, verify: Verify
+) -> list[LabelledPicture]:
+    """The pictures that can be decoded; the others are skipped, each with its place and what is wrong with it."""
+    kept, wrong = [], []
+    for one, verdict in zip(found, verify_files([one.path for one in found], verify), strict=True):
+        if verdict.problem:
+            ledger.skip(split, origin, one.line, UNREADABLE, f"{one.path}: {verdict.problem}")
+            wrong.append(f"{one.path}: {verdict.problem}")
+        else:
+            picture = Picture(str(one.path), digest=verdict.digest)
+            kept.append(LabelledPicture(picture, one.label, line=one.line, origin=origin))
+    ledger.record(split, origin, read=len(found), kept=len(kept))
+    if found and not kept:
+        raise DataError(f"{origin}: none of {len(found):,} files is a readable picture: {some(wrong)}")
+    return kept
+
+
+def is_picture(path: Path) -> bool:
+    """By its name."""
+    return path.is_file() and path.suffix.lower() in Image.registered_extensions()

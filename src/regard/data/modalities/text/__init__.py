@@ -1,0 +1,1 @@
+"""Text: tokenizers, the symbols around a text, and the modality that they make."""

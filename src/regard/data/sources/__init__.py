@@ -1,0 +1,1 @@
+"""Where examples come from: files of your own, the small world, toys."""

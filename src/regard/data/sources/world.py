@@ -1,0 +1,77 @@
+"""Data that the small world makes up: how many sentences each split has, and pairs of them in two languages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from regard.data import DataPart
+from regard.data.corpus import Corpus, GoldAlignment, Pair
+from regard.data.examples import AnyExample
+from regard.data.ledger import Ledger
+from regard.data.splits import gathered
+
+if TYPE_CHECKING:
+    from regard.data.world.pairs import WorldPair
+
+WORLD = "small-world"
+
+
+class WorldData(DataPart):
+    """How many sentences of the small world each split has; made, not read."""
+
+    train_size: int = Field(default=20_000, ge=1)
+    validation_size: int = Field(default=500, ge=1)
+    test_size: int = Field(default=500, ge=0)
+    compositional_size: int = Field(default=500, ge=0)
+
+    def drawn(self, seed: int) -> dict[str, tuple[WorldPair, ...]]:
+        """The sentences of every split, in order."""
+        from regard.data.world import splits  # the grammar is only built where it is wanted
+
+        world = splits(self.train_size, self.validation_size, self.test_size, self.compositional_size, seed)
+        return {
+            "train": world.train,
+            "validation": world.validation,
+            "test": world.test,
+            "compositional": world.compositional,
+        }
+
+    def gather(
+        self, make: Callable[[WorldPair, int], Iterable[AnyExample]], seed: int, ledger: Ledger
+    ) -> Corpus[AnyExample]:
+        """A corpus of what ``make`` finds in each sentence, which comes with its number."""
+        made = {
+            split: [one for line, pair in enumerate(pairs, start=1) for one in make(pair, line)]
+            for split, pairs in self.drawn(seed).items()
+        }
+        return Corpus(gathered(made, WORLD, ledger), ledger)
+
+
+class SmallWorld(WorldData):
+    """Sentences of the small world in two languages, with gold alignments."""
+
+    kind: str = "small-world"
+    train_size: int = Field(default=60_000, ge=1)
+    validation_size: int = Field(default=1000, ge=1)
+    test_size: int = Field(default=1000, ge=0)
+    compositional_size: int = Field(default=1000, ge=0)
+
+    def load(self, seed: int, ledger: Ledger) -> Corpus[Pair]:
+        drawn = self.drawn(seed)
+        splits = {
+            split: [Pair(pair.source, pair.target, line, WORLD) for line, pair in enumerate(pairs, start=1)]
+            for split, pairs in drawn.items()
+        }
+        gold = {
+            split: tuple(gold_of(pair) for pair in pairs)
+            for split, pairs in drawn.items()
+            if split != "train" and pairs
+        }
+        return Corpus(gathered(splits, WORLD, ledger), ledger, gold)
+
+
+def gold_of(pair: WorldPair) -> GoldAlignment:
+    return GoldAlignment(pair.source_words, pair.target_words, pair.sure, pair.possible)

@@ -1,0 +1,1 @@
+"""CTranslate2 as a format and as an engine."""

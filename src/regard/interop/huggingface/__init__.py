@@ -1,0 +1,1 @@
+"""Hugging Face folders in and out: families by their settings and tensors, tokenizers, weights."""

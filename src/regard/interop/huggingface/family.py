@@ -1,0 +1,124 @@
+"""A family of models as others write it: its names, its settings, its tensors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from torch import Tensor
+
+from regard.core.errors import OptionError, RunError, enumerate_problems
+from regard.interop.huggingface.files import Stored
+from regard.interop.huggingface.settings import Settings
+from regard.interop.huggingface.tensors import Pairing
+
+
+def _nothing_more(given: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    return {}
+
+
+def _as_said(
+    table: dict[str, Any], stored: Mapping[str, Stored], where: str
+) -> tuple[dict[str, Any], Mapping[str, Stored]]:
+    return table, stored
+
+
+def _no_constants(table: Mapping[str, Any]) -> dict[str, Tensor]:
+    return {}
+
+
+def _the_same(name: str) -> str:
+    return name
+
+
+def _any_model(table: Mapping[str, Any]) -> bool:
+    return True
+
+
+HEAD = "lm_head.weight"
+"""Words out; where it is tied to words in, files may contain it or not."""
+
+
+LOADERS = {
+    "language-model": "AutoModelForCausalLM",
+    "translation": "AutoModelForSeq2SeqLM",
+    "masked-language-model": "AutoModelForMaskedLM",
+}
+
+
+@dataclass(frozen=True)
+class Family:
+    """One architecture of Hugging Face and the kind of model that computes the same here.
+
+    ``vocabulary`` is what their config.json means where it says nothing about symbols.
+    ``tensors`` pairs all weights of a model of ours (given its table) with theirs. ``prefix`` begins the names
+    inside their model and is missing in files that were saved without the head. ``unneeded`` are tensors that they
+    save and nobody needs; ``copies`` ones that may be there or not where they are the first of ``tensors``.
+    ``read_more`` and ``write_more`` know settings that are tables themselves; ``settle`` what only the tensors tell:
+    it completes our table and leaves out tensors that say nothing. ``constants`` are tensors that they save although
+    nobody learned them. ``task`` is what the model is for. ``also`` are architectures with the same tensors, more or
+    fewer; names that begin with ``head`` may be missing altogether: then ours is new. ``renamed`` turns old names into
+    today's. ``suits`` tells families of one kind apart.
+    """
+
+    architecture: str
+    model_type: str
+    kind: str
+    settings: Settings
+    vocabulary: Mapping[str, int]
+    tensors: Callable[[Mapping[str, Any]], Iterable[Pairing]]
+    prefix: str
+    unneeded: tuple[re.Pattern[str], ...]
+    task: Literal["language-model", "translation", "masked-language-model"] = "language-model"
+    copies: tuple[str, ...] = (HEAD,)
+    more: frozenset[str] = frozenset()
+    read_more: Callable[[Mapping[str, Any], list[str]], dict[str, Any]] = _nothing_more
+    write_more: Callable[[Mapping[str, Any], list[str]], dict[str, Any]] = _nothing_more
+    settle: Callable[
+        [dict[str, Any], Mapping[str, Stored], str], tuple[dict[str, Any], Mapping[str, Stored]]
+    ] = _as_said
+    constants: Callable[[Mapping[str, Any]], dict[str, Tensor]] = _no_constants
+    also: tuple[str, ...] = ()
+    head: str = ""
+    renamed: Callable[[str], str] = _the_same
+    suits: Callable[[Mapping[str, Any]], bool] = _any_model
+
+    @property
+    def loader(self) -> str:
+        """The class of transformers that opens a folder of this family."""
+        return LOADERS[self.task]
+
+    def table(self, config: Mapping[str, Any], where: str, ignored: Iterable[str] = ()) -> dict[str, Any]:
+        """Our ``[model]`` table for their config.json."""
+        problems: list[str] = []
+        table = self.settings.read(config, {*self.more, *ignored}, problems) | self.read_more(config, problems)
+        if problems:
+            raise RunError(enumerate_problems(f"{where} cannot be followed", problems))
+        return table
+
+    def config(self, table: Mapping[str, Any], where: str, known: Iterable[str] = ()) -> dict[str, Any]:
+        """Their config.json for our ``[model]`` table, apart from what the vocabulary says.
+
+        ``known`` are problems that were found before.
+        """
+        problems = list(known)
+        config = self.settings.write(table, problems) | self.write_more(table, problems)
+        if problems:
+            title = f"{where} cannot be written as {self.architecture}"
+            raise OptionError(enumerate_problems(title, problems))
+        return {"architectures": [self.architecture], "model_type": self.model_type, **config}
+
+    def needs(self, name: str) -> bool:
+        return not any(pattern.fullmatch(name) for pattern in self.unneeded)
+
+    def full_names(self, names: Iterable[str]) -> dict[str, str]:
+        """Each tensor's name inside the whole model, with the name under which it was saved."""
+        names = list(names)
+        whole = any(name.startswith(self.prefix) for name in names)
+        return {self.renamed(name if whole or name == HEAD else f"{self.prefix}{name}"): name for name in names}
+
+    def lacks_head(self, full_names: Iterable[str]) -> bool:
+        """Whether only the body was saved, of a family whose head may be missing."""
+        return bool(self.head) and not any(name.startswith(self.head) for name in full_names)

@@ -1,0 +1,200 @@
+"""A Hugging Face folder becomes a run folder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import tokenizers as library
+import torch
+from torch import Tensor
+
+from regard.core.config import parse
+from regard.core.errors import RunError
+from regard.core.files import read_json, write_json, write_text
+from regard.core.ports import text_ports
+from regard.core.symbols import Specials
+from regard.data.ledger import Ledger
+from regard.data.tokenizers import Tokenizer
+from regard.data.vocabularies import Vocabularies
+from regard.interop.folders import new_folder, refuse_taken
+from regard.interop.huggingface import enclosing
+from regard.interop.huggingface.families import family_of_config
+from regard.interop.huggingface.family import Family
+from regard.interop.huggingface.files import open_weights
+from regard.interop.huggingface.generation import decoding_table
+from regard.interop.huggingface.vocabulary import Sides, check_answering, read_tokenizers, special_ids, symbol_names
+from regard.interop.huggingface.weights import BY_SYMBOL, weights_in
+from regard.runs.folder import RunFolder
+from regard.runs.kept import write_summary
+from regard.runs.recipe import Recipe
+from regard.runs.train import Trained, build_model
+from regard.training import checkpoints, machine
+
+CONFIG = "config.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What came of it; the keys of ``regard import --json``. ``notes`` say what was left behind."""
+
+    run: str
+    architecture: str
+    task: str
+    parameters: int
+    pieces: int
+    context: int
+    weights_sha256: str
+    notes: tuple[str, ...]
+
+
+def import_folder(
+    folder: str | Path, out: str | Path, *, convert: bool = False, ignored: Iterable[str] = ()
+) -> Imported:
+    """Reads what ``save_pretrained`` wrote, and writes a run folder that ``regard.load`` opens.
+
+    ``convert`` opens pickled weights; ``ignored`` are settings of config.json of which the user knows that they
+    change nothing.
+    """
+    source, target = Path(folder).expanduser(), Path(out).expanduser()
+    refuse_taken(target)
+    config = read_config(source)
+    where = str(source / CONFIG)
+    family = family_of_config(config, where)
+    table = family.table(config, where, ignored)
+    config = {**family.vocabulary, **config}
+    notes: list[str] = []
+    sides = read_tokenizers(source, config, notes)
+    raw = sides.source
+    symbols = check_sizes(raw, config["vocab_size"], source, notes)
+    specials = symbols_of(family, source, raw, config, notes)
+    table, stored = family.settle(table, open_weights(source, convert=convert), str(source))
+    recipe = recipe_of(source, family, table, specials, joint=sides.source is sides.target)
+    model: Any = recipe.model
+    note_penalty(recipe.decoding, notes)
+    weights = weights_in(family, model, stored, symbols, str(source))
+    weights = {name: cut(name, tensor, raw.get_vocab_size()) for name, tensor in weights.items()}
+    if family.lacks_head(family.full_names(stored)):
+        weights = with_new_head(recipe, weights, raw.get_vocab_size(), notes)
+    imported = Imported(
+        run=str(target),
+        architecture=family.architecture,
+        task=family.task,
+        parameters=sum(tensor.numel() for tensor in weights.values()),
+        pieces=raw.get_vocab_size(),
+        context=longest_of(table),
+        weights_sha256=checkpoints.weights_hash(weights),
+        notes=tuple(notes),
+    )
+    with new_folder(target) as part:
+        write_run(RunFolder(part), recipe, vocabularies_of(sides, specials), weights, imported)
+    return imported
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise RunError(
+            f"there is no folder {folder}; fetch a model first, as with: hf download {folder} --local-dir FOLDER"
+        )
+    if not (folder / CONFIG).is_file():
+        raise RunError(f"{folder} has no {CONFIG}; name the folder that save_pretrained wrote, or hf download")
+    config = read_json(folder / CONFIG)
+    if not isinstance(config, dict):
+        raise RunError(f"{folder / CONFIG} is not a table of settings")
+    return config
+
+
+def check_sizes(raw: library.Tokenizer, symbols: Any, folder: Path, notes: list[str]) -> int:
+    """How many rows the embedding has: at least one for each piece."""
+    pieces = raw.get_vocab_size()
+    if not isinstance(symbols, int) or pieces > symbols:
+        raise RunError(
+            f"{folder}: the tokenizer has {pieces} pieces, but vocab_size in {CONFIG} is {symbols}; "
+            "this is not the tokenizer that the model was trained with"
+        )
+    if symbols > pieces:
+        notes.append(f"{symbols - pieces} rows of the embedding belong to no piece and were left behind")
+    return symbols
+
+
+def cut(name: str, tensor: Tensor, pieces: int) -> Tensor:
+    """Without the rows of symbols that do not exist."""
+    return tensor[:pieces].clone() if name in BY_SYMBOL and len(tensor) > pieces else tensor
+
+
+def with_new_head(recipe: Recipe, weights: dict[str, Tensor], pieces: int, notes: list[str]) -> dict[str, Tensor]:
+    """A body that came alone gets a head of random weights, a function of the recipe's seed."""
+    fresh = checkpoints.weights_of(build_model(recipe, text_ports(pieces, pieces, shared=True)))
+    notes.append("no head came along: the run's own, which guesses hidden words, is new and has learned nothing")
+    return {name: weights.get(name, tensor) for name, tensor in fresh.items()}
+
+
+def symbols_of(
+    family: Family, folder: Path, raw: library.Tokenizer, config: dict[str, Any], notes: list[str]
+) -> Specials:
+    """An encoder–decoder's answers open with a symbol of their own, and its sources close with one."""
+    if family.task == "language-model":
+        return special_ids(folder, raw, config, notes)
+    if family.task == "masked-language-model":
+        return enclosing.enclosing_ids(folder, raw, symbol_names(folder, enclosing.NAMED))
+    specials = special_ids(folder, raw, {**config, "bos_token_id": config["decoder_start_token_id"]}, notes)
+    check_answering(folder, raw, specials, notes)
+    return specials
+
+
+def longest_of(table: dict[str, Any]) -> Any:
+    """How many positions there are."""
+    return table.get("context") or table["position"].get("longest")
+
+
+def vocabularies_of(sides: Sides, specials: Specials) -> Vocabularies:
+    source = Tokenizer(sides.source, specials)
+    target = source if sides.target is sides.source else Tokenizer(sides.target, specials)
+    return Vocabularies(source, target, same_ids=True)
+
+
+def recipe_of(folder: Path, family: Family, table: dict[str, Any], specials: Specials, *, joint: bool) -> Recipe:
+    """A complete recipe; its data are still to be named."""
+    name = folder.resolve().name
+    data = "pairs" if family.task == "translation" else "text"
+    tree = {
+        "name": name,
+        "description": f"{family.architecture} from {name}",
+        "data": {"kind": data},
+        "tokenizer": {"kind": "imported", "joint": joint, **asdict(specials)},
+        "model": table,
+        "task": {"kind": family.task} | ({"context": longest_of(table)} if data == "text" else {}),
+        "decoding": decoding_table(folder),
+    }
+    return parse(Recipe, tree, where=f"{folder / CONFIG}, as a recipe")
+
+
+def note_penalty(strategy: Any, notes: list[str]) -> None:
+    if strategy.kind == "beam":
+        penalty = f"decoding.length_penalty = {strategy.length_penalty}"
+        notes.append(f"num_beams = {strategy.size} came along; {penalty} is not theirs, which weighs lengths otherwise")
+
+
+def write_run(
+    folder: RunFolder, recipe: Recipe, vocabularies: Vocabularies, weights: dict[str, Tensor], imported: Imported
+) -> None:
+    ledger = Ledger()
+    ledger.notes += imported.notes
+    ledger.save(folder.ledger)
+    folder.checkpoints.mkdir()
+    vocabularies.save(folder.path)
+    write_json(folder.environment, machine.environment(torch.device("cpu")))
+    untrained = Trained(
+        run=imported.run,
+        steps=0,
+        seconds=0.0,
+        tokens_per_second=0.0,
+        validation_loss=math.nan,
+        weights_sha256=imported.weights_sha256,
+    )
+    write_summary(folder, asdict(untrained))
+    checkpoints.save_tensors(folder.weights, weights)
+    write_text(folder.recipe, recipe.to_toml())

@@ -1,0 +1,61 @@
+"""RoBERTa as Hugging Face writes it: BERT's tensors, positions that start after the padding (Liu et al. 2019)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from regard.interop.huggingface import bert
+from regard.interop.huggingface.family import Family
+from regard.interop.huggingface.settings import Setting, Settings, at
+from regard.interop.huggingface.tensors import Pairing
+
+SETTINGS = Settings(
+    # Their head has GELU whatever the layers have.
+    given=(*bert.SIZES, Setting("hidden_act", "feed_forward.activation", "gelu", {"gelu": "gelu"})),
+    fixed=bert.FIXED,
+    required=bert.REQUIRED,
+    harmless=bert.HARMLESS,
+)
+LONGEST = "max_position_embeddings"
+
+
+def tensors(table: Mapping[str, Any]) -> Iterator[Pairing]:
+    yield from bert.body(table, "roberta.")
+    yield from bert.both("head.dense", "lm_head.dense")
+    yield from bert.both("head.norm", "lm_head.layer_norm")
+    yield Pairing("head.words.bias", ("lm_head.bias",))
+
+
+def read_positions(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    """Their table has rows that no token stands at: up to the one with the padding symbol's number."""
+    first = config.get("pad_token_id", 1) + 1
+    return {"position": {"kind": "learned", "join": "add", "longest": config.get(LONGEST, 512) - first, "first": first}}
+
+
+def write_more(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    rows = (at(table, "position.longest") or 0) + (at(table, "position.first") or 0)
+    return {**bert.write_more(table, problems), LONGEST: rows}
+
+
+ROBERTA = Family(
+    architecture="RobertaForMaskedLM",
+    model_type="roberta",
+    kind="bert",
+    settings=SETTINGS,
+    vocabulary={"vocab_size": 50265, "pad_token_id": 1},
+    tensors=tensors,
+    prefix="roberta.",
+    unneeded=(re.compile(r"roberta\.embeddings\.position_ids"),),
+    task="masked-language-model",
+    copies=("lm_head.decoder.weight",),
+    more=frozenset({LONGEST}),
+    read_more=read_positions,
+    write_more=write_more,
+    settle=bert.settle_pooler,
+    also=("RobertaModel",),
+    head="lm_head.",
+    renamed=bert.renamed,
+    suits=lambda table: table["segments"] > 0 and bool(at(table, "position.first")),
+)

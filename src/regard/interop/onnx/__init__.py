@@ -1,0 +1,1 @@
+"""ONNX graphs of a run, and how they are called."""

@@ -1,0 +1,49 @@
+"""Fronts: what turns a modality's inputs into a sequence of vectors that a body reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from regard.core.config import Choices, Part
+
+if TYPE_CHECKING:
+    from regard.core.inputs import Embedded, Inputs
+    from regard.core.ports import Arrays
+
+
+class ArrayFront(Protocol):
+    """An ``nn.Module`` that cuts arrays into positions.
+
+    Law: padding beyond ``inputs.lengths_B`` has no influence; positions are read row by row after the class token, and
+    ``places_BNA`` says where on ``grid`` each of them stands (the class token stands outside, at −1 on every axis).
+    """
+
+    @property
+    def grid(self) -> tuple[int, ...]:
+        """How many positions there are along each axis for an input as large as the port says."""
+        ...
+
+    @property
+    def class_tokens(self) -> int:
+        """How many positions come before those of the grid: 1 or 0."""
+        ...
+
+    def __call__(self, inputs: Inputs) -> Embedded: ...
+
+
+class ArrayFrontPart(Part):
+    """Settings of a front for arrays."""
+
+    def build(self, port: Arrays, width: int) -> ArrayFront:
+        raise NotImplementedError
+
+
+ARRAY_FRONTS = Choices(
+    "front",
+    ArrayFrontPart,
+    "patches",
+    {
+        "patches": "regard.layers.fronts.patches:PatchesConfig",
+        "convolution": "regard.layers.fronts.convolution:ConvolutionConfig",
+    },
+)

@@ -1,0 +1,434 @@
+"""What must be true of every task: the seam, the capabilities that it declares, and the loss inside the Learner."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from regard.core import capabilities
+from regard.core.answers import LabelAnswer, SpanAnswer, TagsAnswer
+from regard.core.batch import Batch, Examples, move
+from regard.core.errors import DataError, OptionError
+from regard.core.inputs import Inputs
+from regard.core.task import Session, Task
+from regard.data.batching import in_length_order
+from regard.data.corpus import Pair
+from regard.decoding.options import Greedy
+from regard.layers.headed import Headed
+from regard.runs.recipe import Recipe
+from regard.runs.train import build_task, headed, load_corpus, settled
+from regard.tasks import TASKS
+from regard.tasks.classification import ClassBatch
+from regard.tasks.reading import logits_of
+from regard.tasks.translation import Translation
+from regard.training.learner import Learner
+
+CPU = torch.device("cpu")
+BUDGET = 128
+WORLD = {"train": 40, "validation": 6, "test": 6, "compositional": 0}
+BERT = {"kind": "bert", "layers": 1, "width": 12, "heads": 3, "dropout": 0.0, "position": {"longest": 64}}
+TRANSLATOR = {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "width": 12, "heads": 3,
+              "dropout": 0.0, "feed_forward": {"width": 16}}  # fmt: skip
+PIECES = {"kind": "wordpiece", "vocabulary": 150}
+WORDS = {"kind": "whitespace", "minimum_frequency": 1, "joint": False}
+
+
+def running(model: dict[str, Any], **task: Any) -> dict[str, Any]:
+    return {
+        "data": {"kind": "world-english", "train": 60, "validation": 8, "test": 6},
+        "tokenizer": {"kind": "character"},
+        "model": {"dropout": 0.0, "layers": 1, **model},
+        "task": {"kind": "language-model", "context": 9, "sample": 5, **task},
+    }
+
+
+def labelling(data: str, **task: Any) -> dict[str, Any]:
+    return {"data": {"kind": data, **WORLD}, "tokenizer": PIECES, "model": BERT, "task": {"longest": 40, **task}}
+
+
+TREES: dict[str, dict[str, Any]] = {
+    "translation": {"data": {"kind": "small-world", **WORLD}, "tokenizer": WORDS, "model": TRANSLATOR,
+                    "task": {"kind": "translation"}},
+    "parsing": {"data": {"kind": "world-trees", **WORLD}, "tokenizer": WORDS, "model": TRANSLATOR,
+                "task": {"kind": "parsing"}},
+    "language-model": running({"kind": "gpt", "width": 12, "heads": 3}),
+    "streams": running({"kind": "recurrent", "width": 9}, carry=True),
+    "classification": labelling("world-moods", kind="classification", dropout=0.0),
+    "tagging": labelling("world-tags", kind="tagging", dropout=0.0),
+    "question-answering": labelling("world-questions", kind="question-answering", dropout=0.0, longest=60,
+                                    longest_question=24, stride=8),
+    "embedding": labelling("small-world", kind="embedding"),
+    "masked-language-model": {"data": {"kind": "world-english", "train": 60, "validation": 8, "test": 6},
+                              "tokenizer": PIECES, "model": BERT,
+                              "task": {"kind": "masked-language-model", "context": 20, "pseudo": 0}},
+}  # fmt: skip
+"""One tiny recipe of every kind of task, and one whose loss does not add over examples."""
+
+DECLARED: dict[str, set[str]] = {
+    "translation": {"ChecksLengths", "Compares", "ScoresPairs", "Translates"},
+    "parsing": {"ChecksLengths", "Compares", "ScoresPairs", "Translates"},
+    "language-model": {"Stateful", "Derives", "Samples", "Continues"},
+    "streams": {"Stateful", "Derives", "Samples", "Continues"},
+    "classification": {"HasHead", "Compares", "ScoresPairs", "Classifies", "HasLabels", "ReadsTexts"},
+    "tagging": {"HasHead", "ScoresPairs", "Tags", "HasLabels", "ReadsTexts"},
+    "question-answering": {"HasHead", "ScoresPairs", "AnswersQuestions", "ReadsTexts"},
+    "embedding": {"HasHead", "ScoresPairs", "ReadsTexts"},
+    "masked-language-model": {"Derives", "Fills"},
+}
+CAPABILITIES: dict[str, Any] = {
+    name: found
+    for name, found in vars(capabilities).items()
+    if inspect.isclass(found) and found.__module__ == capabilities.__name__
+}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A task over a few examples, and a model for it that has learned nothing."""
+
+    task: Any
+    model: nn.Module
+
+    @property
+    def session(self) -> Session:
+        return Session(self.model.eval(), CPU, Greedy(max_length=12))
+
+    @property
+    def test(self) -> list[Any]:
+        return list(self.task.corpus.splits["test"])
+
+    def batches(self, count: int) -> list[Batch]:
+        """As the loop makes them."""
+        examples: Examples = self.task.examples("train", 0)
+        order = examples.order(BUDGET) if examples.order else in_length_order(examples.lengths_NA, BUDGET)
+        return [self.task.collate(examples.at(indices)) for indices in order[:count]]
+
+
+def make(name: str) -> Subject:
+    recipe = Recipe.of({**TREES[name], "seed": 3})
+    corpus = load_corpus(recipe)
+    recipe = settled(recipe, corpus)
+    task = build_task(recipe, corpus, recipe.input.fit(corpus, recipe.tokenizer))
+    return Subject(task, headed(recipe, task))
+
+
+made = cache(make)
+every_task = pytest.mark.parametrize("name", TREES)
+
+
+# -- the seam -----------------------------------------------------------------------------------------------------
+
+
+def test_every_shipped_kind_of_task_is_held_to_the_laws() -> None:
+    assert {tree["task"]["kind"] for tree in TREES.values()} == set(TASKS.kinds())
+
+
+def assert_has(task: object, protocol: type) -> None:
+    """``isinstance`` looks at names alone; a caller needs the parameters, too."""
+    for name, wanted in vars(protocol).items():
+        if inspect.isfunction(wanted) and not name.startswith("_"):
+            asked = [one for one in inspect.signature(wanted).parameters if one != "self"]
+            own = inspect.signature(getattr(task, name)).parameters
+            assert list(own)[: len(asked)] == asked, f"{type(task).__name__}.{name}"
+            assert all(own[one].default is not inspect.Parameter.empty for one in list(own)[len(asked) :])
+
+
+@every_task
+def test_it_is_a_task(name: str) -> None:
+    task = made(name).task
+    assert_has(task, Task)
+    assert isinstance(task.additive, bool)
+    assert isinstance(task.static_shapes, bool)
+    assert not len(task.examples("nowhere", 0))
+    assert len(task.predict(made(name).session, inputs_of(name))) == len(inputs_of(name))
+    assert all(isinstance(key, str) for key in task.score(made(name).session, "test"))
+
+
+def inputs_of(name: str) -> list[str]:
+    if name == "masked-language-model":
+        return ["the [MASK] sleeps", "a [MASK]"]
+    if "language" in name or name == "streams":
+        return ["the c", "a"]
+    return [one.source for one in made(name).test[:2]]
+
+
+@every_task
+def test_examples_are_a_function_of_seed_and_epoch(name: str) -> None:
+    for one, other in zip(made(name).batches(3), make(name).batches(3), strict=True):
+        assert_same(one, other)
+
+
+def tensors(value: Any) -> Iterator[Tensor]:
+    for one in fields(value):
+        held = getattr(value, one.name)
+        if isinstance(held, Tensor):
+            yield held
+        elif is_dataclass(held):
+            yield from tensors(held)
+
+
+def assert_same(one: Batch, other: Batch) -> None:
+    for ours, theirs in zip(tensors(one), tensors(other), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+@every_task
+def test_a_batch_that_is_moved_changes_nothing_but_its_device(name: str) -> None:
+    (batch,) = made(name).batches(1)
+    assert move(batch, CPU) is batch
+    assert {own.device for own in tensors(batch)} == {CPU}
+    there = move(batch, torch.device("meta"))
+    assert type(there) is type(batch)
+    assert there.loss_terms == batch.loss_terms
+    shapes = [[(own.shape, own.dtype) for own in tensors(one)] for one in (batch, there)]
+    assert shapes[0] == shapes[1]
+    assert {own.device.type for own in tensors(there)} == {"meta"}
+
+
+@every_task
+def test_the_loss_is_divided_by_what_it_sums_over(name: str) -> None:
+    subject = made(name)
+    for batch in subject.batches(2):
+        sums = subject.task.sums(subject.model.eval(), batch)
+        assert sums.counts["loss"] == batch.loss_terms > 0
+        assert sums.sums.keys() == sums.counts.keys()
+        assert batch.tokens >= batch.loss_terms
+
+
+@pytest.mark.parametrize("name", [name for name in TREES if name not in ("embedding", "streams")])
+def test_sums_over_parts_are_sums_over_the_whole(name: str) -> None:
+    subject = made(name)
+    task, model = subject.task, subject.model.eval()
+    assert task.additive
+    items = task.examples("train", 0).at(range(7))
+    with torch.no_grad():
+        whole = task.sums(model, task.collate(items))
+        parts = [task.sums(model, task.collate(part)) for part in (items[:1], items[1:4], items[4:])]
+    for figure, total in whole.sums.items():
+        added = torch.stack([part.sums[figure].double() for part in parts]).sum()
+        torch.testing.assert_close(added, total.double(), atol=1e-4, rtol=1e-5)
+        assert whole.counts[figure] == sum(part.counts[figure] for part in parts)
+
+
+@every_task
+def test_merges_are_left_out_only_where_texts_are_cut_anew(name: str) -> None:
+    recipe = Recipe.of({**TREES[name], "tokenizer": {"kind": "bpe", "vocabulary": 300, "dropout": 0.1}})
+    corpus = load_corpus(recipe)
+    recipe = settled(recipe, corpus)
+    modalities = recipe.input.fit(corpus, recipe.tokenizer)
+    if recipe.task.cuts_anew:
+        assert len(build_task(recipe, corpus, modalities).examples("train", 0))
+    else:
+        told = rf"tokenizer\.dropout is for pairs, .* not for {recipe.task.kind}; set it to 0"
+        with pytest.raises(OptionError, match=told):
+            build_task(recipe, corpus, modalities)
+
+
+@pytest.mark.parametrize("name", ["embedding", "streams"])
+def test_what_does_not_add_says_so(name: str) -> None:
+    assert not made(name).task.additive
+
+
+# -- the Learner --------------------------------------------------------------------------------------------------
+
+
+@every_task
+def test_the_learner_has_the_weights_of_the_model_and_no_others(name: str) -> None:
+    subject = made(name)
+    learner = Learner(subject.model, subject.task)
+    own = dict(learner.named_parameters())
+    assert [key.removeprefix("model.") for key in own] == [key for key, _ in subject.model.named_parameters()]
+    assert all(ours is theirs for ours, theirs in zip(own.values(), subject.model.parameters(), strict=True))
+
+
+@pytest.fixture(scope="module")
+def process_group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    store = tmp_path_factory.mktemp("gloo") / "store"
+    torch.distributed.init_process_group("gloo", init_method=f"file://{store}", rank=0, world_size=1)
+    yield
+    torch.distributed.destroy_process_group()
+
+
+@every_task
+def test_wrapped_for_several_processes_it_learns_the_same(name: str, process_group: None) -> None:
+    """Two steps, because what the wrapper left undone is complained about at the second."""
+    found = []
+    for wrapped in (False, True):
+        subject = make(name)  # anew: streams remember what was read
+        learner: nn.Module = Learner(subject.model.train(), subject.task)
+        if wrapped:
+            learner = DistributedDataParallel(learner, find_unused_parameters=True)
+        for batch in subject.batches(2):
+            torch.manual_seed(1)
+            sums = learner(batch)
+            (sums.sums["loss"] / batch.loss_terms).backward()
+        found.append({key: weight.grad for key, weight in subject.model.named_parameters()})
+    assert any(gradient is not None for gradient in found[0].values())
+    for key, gradient in found[0].items():
+        if gradient is None:  # the wrapper fills in zeros
+            assert found[1][key] is None or not found[1][key].any(), key
+        else:
+            torch.testing.assert_close(found[1][key], gradient, msg=key)
+
+
+# -- capabilities -------------------------------------------------------------------------------------------------
+
+
+@every_task
+def test_capabilities_are_declared_whole(name: str) -> None:
+    task = made(name).task
+    found = {called for called, capability in CAPABILITIES.items() if isinstance(task, capability)}
+    assert found == DECLARED[name]
+    for called in found:
+        assert_has(task, CAPABILITIES[called])
+
+
+def head(subject: Subject) -> None:
+    assert isinstance(subject.model, Headed)
+    shapes = [
+        {key: weight.shape for key, weight in one.state_dict().items()}
+        for one in (subject.task.head(subject.model.body), subject.model.head)
+    ]
+    assert shapes[0] == shapes[1]
+
+
+def lengths(subject: Subject) -> None:
+    subject.task.check_lengths(subject.model, 4096)
+    with pytest.raises(DataError, match=r"training\.batch_tokens = 3 has room for 2 pieces; more have"):
+        subject.task.check_lengths(subject.model, 3)
+
+
+def state(subject: Subject) -> None:
+    """A task that was made anew and given the state goes on as the old one would."""
+    model, batches = subject.model.train(), subject.batches(3)
+    for batch in batches[:2]:
+        subject.task.sums(model, batch)
+    kept = {key: tensor.clone() for key, tensor in subject.task.state_dict().items()}
+    assert bool(kept) == (not subject.task.additive)
+    other = make("language-model" if subject.task.additive else "streams").task
+    other.load_state_dict(kept)
+    ours, theirs = (one.sums(model, batches[2]).sums["loss"] for one in (subject.task, other))
+    assert torch.equal(ours, theirs)
+
+
+def derived(subject: Subject) -> None:
+    found = subject.task.derived("validation", {"loss": math.log(2)})
+    assert any(value == pytest.approx(2) for value in found.values())
+
+
+def samples(subject: Subject) -> None:
+    assert isinstance(text := subject.task.sample(subject.model.eval(), CPU), str)
+    assert text
+
+
+def compares(subject: Subject) -> None:
+    answers = [own[0].text for own in subject.task.predict(subject.session, [one.source for one in subject.test])]
+    found = subject.task.compare(subject.test, answers, answers)
+    assert (found.difference, found.p_value) == (0.0, 1.0)
+
+
+def scores_pairs(subject: Subject) -> None:
+    """A split that is given as pairs has the split's own scores."""
+    pairs = [Pair(one.source, one.target, line, "given") for line, one in enumerate(subject.test, start=1)]
+    given = subject.task.score_pairs(subject.session, pairs)
+    own = subject.task.score(subject.session, "test")
+    numbers = {key for key, value in given.items() if isinstance(value, float) and key in own}
+    assert numbers
+    assert {key: given[key] for key in numbers} == pytest.approx({key: own[key] for key in numbers}, abs=1e-6)
+
+
+def translates(subject: Subject) -> None:
+    task = subject.task
+    assert isinstance(task.translation, Translation)
+    pairs = task.translation.corpus.splits["test"]
+    assert len(task.encode_pairs(pairs)) == len(pairs)
+    sources, targets = task.as_written([one.source for one in pairs], [one.target for one in pairs])
+    found = task.engine(subject.model, CPU).score(
+        task.vocabularies.source.encode_batch(list(sources)), task.vocabularies.target.encode_batch(list(targets))
+    )
+    assert [len(one) for one in found] == [len(one.target) + 1 for one in task.encode_pairs(pairs)]
+    assert all(piece < 0 for one in found for piece in one)
+
+
+def continues(subject: Subject) -> None:
+    written = subject.task.continuation(subject.session).predict(["the c", "a"], subject.session.options)
+    assert written == subject.task.predict(subject.session, ["the c", "a"])
+
+
+def fills(subject: Subject) -> None:
+    ((guesses,), (_, others)) = subject.task.filling(subject.session).fill(["the [MASK]", "[MASK] is [MASK]"], top_k=3)
+    for own in (guesses, others):
+        assert len(own) == 3
+        assert 1 > own[0].probability >= own[1].probability >= own[2].probability > 0
+
+
+def classifies(subject: Subject) -> None:
+    found = subject.task.classify(subject.session, ["the cat sleeps", "a dog"])
+    for own in found:
+        assert all(isinstance(one, LabelAnswer) for one in own)
+        assert {one.label for one in own} == set(subject.task.labels)
+        assert sum(one.probability for one in own) == pytest.approx(1)
+        assert [one.score for one in own] == sorted((one.score for one in own), reverse=True)
+    assert found == subject.task.predict(subject.session, ["the cat sleeps", "a dog"])
+
+
+def tags(subject: Subject) -> None:
+    (found,) = subject.task.tag(subject.session, ["the  cat sleeps"])
+    assert isinstance(found, TagsAnswer)
+    assert [one.word for one in found.words] == ["the", "cat", "sleeps"]
+    assert {one.tag for one in found.words} <= set(subject.task.labels)
+
+
+def answers_questions(subject: Subject) -> None:
+    context = "the old cat saw the dog"
+    (found,) = subject.task.answer(subject.session, [("who saw the dog", context)], n_best=4)
+    assert len(found) == 4
+    assert all(isinstance(one, SpanAnswer) and one.text == context[one.start : one.stop] for one in found)
+
+
+def read(batch: Any) -> Inputs:
+    return batch.inputs if isinstance(batch, ClassBatch) else batch.text
+
+
+def labels(subject: Subject) -> None:
+    batch = subject.batches(1)[0]
+    with torch.no_grad():
+        assert logits_of(subject.model.eval(), read(batch)).shape[-1] == len(subject.task.labels)
+    assert len(set(subject.task.labels)) == len(subject.task.labels)
+
+
+def reads_texts(subject: Subject) -> None:
+    item = subject.task.examples("train", 0)[0]
+    tokens = subject.task.enclosed(item).tokens
+    assert np.array_equal(read(subject.task.collate([item])).values[0][: len(tokens)], tokens)
+    for text in ("the cat\tthe dog", "who sleeps\t" + "the cat sleeps and " * 30):
+        assert len(subject.task.enclose(text).tokens) <= subject.task.max_length
+
+
+CHECKS: dict[str, Callable[[Subject], None]] = {
+    "HasHead": head, "ChecksLengths": lengths, "Stateful": state, "Derives": derived, "Samples": samples,
+    "Compares": compares, "ScoresPairs": scores_pairs, "Translates": translates, "Continues": continues,
+    "Fills": fills, "Classifies": classifies, "Tags": tags, "AnswersQuestions": answers_questions, "HasLabels": labels,
+    "ReadsTexts": reads_texts,
+}  # fmt: skip
+
+
+def test_every_capability_is_held_to_its_law() -> None:
+    assert CHECKS.keys() == CAPABILITIES.keys() == set().union(*DECLARED.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "capability"), [(name, one) for name, declared in DECLARED.items() for one in sorted(declared)]
+)
+def test_what_is_declared_can_be_done(name: str, capability: str) -> None:
+    CHECKS[capability](made(name))
