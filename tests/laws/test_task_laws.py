@@ -35,7 +35,7 @@ from regard.training.learner import Learner
 
 CPU = torch.device("cpu")
 BUDGET = 128
-WORLD = {"train": 40, "validation": 6, "test": 6, "compositional": 0}
+WORLD = {"train_size": 40, "validation_size": 6, "test_size": 6, "compositional_size": 0}
 BERT = {"kind": "bert", "layers": 1, "width": 12, "heads": 3, "dropout": 0.0, "position": {"longest": 64}}
 TRANSLATOR = {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "width": 12, "heads": 3,
               "dropout": 0.0, "feed_forward": {"width": 16}}  # fmt: skip
@@ -45,7 +45,7 @@ WORDS = {"kind": "whitespace", "minimum_frequency": 1, "joint": False}
 
 def running(model: dict[str, Any], **task: Any) -> dict[str, Any]:
     return {
-        "data": {"kind": "world-english", "train": 60, "validation": 8, "test": 6},
+        "data": {"kind": "world-english", "train_size": 60, "validation_size": 8, "test_size": 6},
         "tokenizer": {"kind": "character"},
         "model": {"dropout": 0.0, "layers": 1, **model},
         "task": {"kind": "language-model", "context": 9, "sample": 5, **task},
@@ -68,22 +68,22 @@ TREES: dict[str, dict[str, Any]] = {
     "question-answering": labelling("world-questions", kind="question-answering", dropout=0.0, longest=60,
                                     longest_question=24, stride=8),
     "embedding": labelling("small-world", kind="embedding"),
-    "masked-language-model": {"data": {"kind": "world-english", "train": 60, "validation": 8, "test": 6},
+    "masked-language-model": {"data": {"kind": "world-english", "train_size": 60, "validation_size": 8, "test_size": 6},
                               "tokenizer": PIECES, "model": BERT,
                               "task": {"kind": "masked-language-model", "context": 20, "pseudo": 0}},
 }  # fmt: skip
 """One tiny recipe of every kind of task, and one whose loss does not add over examples."""
 
 DECLARED: dict[str, set[str]] = {
-    "translation": {"ChecksLengths", "Compares", "ScoresPairs", "Translates"},
-    "parsing": {"ChecksLengths", "Compares", "ScoresPairs", "Translates"},
-    "language-model": {"Stateful", "Derives", "Samples", "Continues"},
-    "streams": {"Stateful", "Derives", "Samples", "Continues"},
-    "classification": {"HasHead", "Compares", "ScoresPairs", "Classifies", "HasLabels", "ReadsTexts"},
-    "tagging": {"HasHead", "ScoresPairs", "Tags", "HasLabels", "ReadsTexts"},
-    "question-answering": {"HasHead", "ScoresPairs", "AnswersQuestions", "ReadsTexts"},
-    "embedding": {"HasHead", "ScoresPairs", "ReadsTexts"},
-    "masked-language-model": {"Derives", "Fills"},
+    "translation": {"ChecksLengths", "Compares", "ScoresPairs", "Translates", "Probeable"},
+    "parsing": {"ChecksLengths", "Compares", "ScoresPairs", "Translates", "Probeable"},
+    "language-model": {"Stateful", "Derives", "Samples", "Continues", "Probeable"},
+    "streams": {"Stateful", "Derives", "Samples", "Continues", "Probeable"},
+    "classification": {"HasHead", "Compares", "ScoresPairs", "Classifies", "HasLabels", "Probeable"},
+    "tagging": {"HasHead", "ScoresPairs", "Tags", "HasLabels", "Probeable"},
+    "question-answering": {"HasHead", "ScoresPairs", "AnswersQuestions", "Probeable"},
+    "embedding": {"HasHead", "ScoresPairs", "Probeable"},
+    "masked-language-model": {"Derives", "Fills", "Probeable"},
 }
 CAPABILITIES: dict[str, Any] = {
     name: found
@@ -407,19 +407,21 @@ def labels(subject: Subject) -> None:
     assert len(set(subject.task.labels)) == len(subject.task.labels)
 
 
-def reads_texts(subject: Subject) -> None:
-    item = subject.task.examples("train", 0)[0]
-    tokens = subject.task.enclosed(item).tokens
-    assert np.array_equal(read(subject.task.collate([item])).values[0][: len(tokens)], tokens)
-    for text in ("the cat\tthe dog", "who sleeps\t" + "the cat sleeps and " * 30):
-        assert len(subject.task.enclose(text).tokens) <= subject.task.max_length
+def probes(subject: Subject) -> None:
+    """Rows that are asked together answer as each alone."""
+    items = subject.task.random_examples(subject.session, np.random.default_rng(1), 2, 12)
+    with torch.no_grad():
+        together = subject.task.probe_examples(subject.session, items).logits(subject.model.eval())
+        for row, item in enumerate(items):
+            alone = subject.task.probe_examples(subject.session, [item]).logits(subject.model)
+            torch.testing.assert_close(together[row : row + 1, : alone.shape[1]], alone, atol=1e-5, rtol=1e-5)
 
 
 CHECKS: dict[str, Callable[[Subject], None]] = {
     "HasHead": head, "ChecksLengths": lengths, "Stateful": state, "Derives": derived, "Samples": samples,
     "Compares": compares, "ScoresPairs": scores_pairs, "Translates": translates, "Continues": continues,
     "Fills": fills, "Classifies": classifies, "Tags": tags, "AnswersQuestions": answers_questions, "HasLabels": labels,
-    "ReadsTexts": reads_texts,
+    "Probeable": probes,
 }  # fmt: skip
 
 
