@@ -204,7 +204,7 @@ class MultiHeadConfig(HeadsPart):
 
 
 def check_mechanism(mechanism: object) -> None:
-    """What lacks a part of the seam would be overlooked by taps, or fail in the middle of decoding."""
+    """What lacks a part of the seam would fail later, in the middle of decoding."""
     if not isinstance(mechanism, Mechanism):
         needed = ("causal", "cacheable", "has_matrix", "keeps_keys", "weights", "new_cache")
         lacking = [name for name in needed if name not in dir(mechanism)]
