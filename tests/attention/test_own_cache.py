@@ -11,10 +11,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention import AttentionContext, MechanismPart
+from regard.attention.heads import HeadShape, SelfAttention
 from regard.attention.masks import Mask
 from regard.attention.places import Ages, grown, joined, reordered
 from regard.core.config import parse
-from regard.core.errors import NoMatrix
+from regard.core.errors import NoMatrix, OptionError
 from regard.core.ports import text_ports
 from regard.core.seams import Mechanism
 from regard.runs.recipe import Recipe
@@ -88,6 +89,16 @@ def test_a_mechanism_with_a_memory_of_its_own_fills_the_seam(model: Any) -> None
     assert isinstance(Linear(), Mechanism)
     state = model.start((2, 0))
     assert all(isinstance(cache, LinearCache) for cache in state.caches)
+
+
+def test_what_lacks_a_part_of_the_seam_is_refused_by_name() -> None:
+    class Forgetful(nn.Module):
+        causal = cacheable = has_matrix = True
+
+        def weights(self) -> None: ...
+
+    with pytest.raises(OptionError, match="Forgetful is no attention mechanism yet: it lacks keeps_keys, new_cache"):
+        SelfAttention(HeadShape(8, 2), Forgetful())  # type: ignore[arg-type]
 
 
 @torch.no_grad()

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from regard.attention.mechanism import MatrixMechanism
 from regard.core.errors import NoMatrix, OptionError
 from regard.core.taps import answers, attention_points, outputs, passing, record, replace
 from regard.inspection.change import change
@@ -177,10 +178,9 @@ def test_heads_that_are_not_there_are_named_together() -> None:
 
 def test_what_has_no_weights_cannot_get_others() -> None:
     model: Any = nn.Module()
-    model.attention = nn.Identity()
-    model.attention.causal = model.attention.cacheable = model.attention.has_matrix = False
-    model.attention.weights = print
-    told = "attention: Identity never forms weights"
+    model.attention = MatrixMechanism()
+    model.attention.has_matrix = False
+    told = "attention: MatrixMechanism never forms weights"
     with pytest.raises(NoMatrix, match=told), reweighted(model, [("attention", 0)], uniform):
         pass
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from regard.attention import softmax
 from regard.attention.masks import Mask
+from regard.attention.mechanism import MatrixMechanism
 from regard.core.errors import NoMatrix, OptionError
 from regard.core.symbols import SOS
 from regard.core.taps import answers, arguments, attention_points, record
@@ -92,10 +93,8 @@ def test_some_heads_and_rows_are_seen_as_among_all(subject: Subject) -> None:
                 assert bias is None or bias.untyped_storage().nbytes() == bias.nbytes
 
 
-class Averaging(nn.Module):
+class Averaging(MatrixMechanism):
     """Reads the mean of all values, without a matrix; or with one, but only for whole sequences."""
-
-    causal = False
 
     def __init__(self, *, has_matrix: bool, cacheable: bool) -> None:
         super().__init__()

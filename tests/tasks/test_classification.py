@@ -198,7 +198,7 @@ def test_rare_classes_weigh_as_much_as_frequent_ones(tmp_path: Path) -> None:
     [
         ({"task": {"kind": "classification", "longest": 64}}, "the body reads 32 tokens, but task.longest is 64"),
         ({"data": {"kind": "small-world", "train_size": 50, "validation_size": 5, "compositional_size": 0}},
-         "classification needs texts with labels"),
+         "classification needs inputs with labels"),
         ({"task": {"kind": "classification", "labels": ["good"], "longest": 24}}, "labels that no training example"),
     ],
 )

@@ -13,6 +13,7 @@ from regard.attention.cache import AttentionCache
 from regard.attention.formulas import join_heads, split_heads
 from regard.attention.masks import CAUSAL, Mask
 from regard.attention.memory import Memory
+from regard.core.errors import OptionError
 from regard.core.seams import Mechanism, Position
 
 
@@ -90,6 +91,7 @@ class SelfAttention(nn.Module):
         self, shape: HeadShape, mechanism: Mechanism, *, bias: bool = True, new_norm: NewNorm = no_norm
     ) -> None:
         super().__init__()
+        check_mechanism(mechanism)
         self.shape = shape.filled()
         self.project = nn.Linear(shape.width, sum(self.shape.splits), bias=bias)
         self.query_norm, self.key_norm = new_norm(self.shape.key_width), new_norm(self.shape.key_width)
@@ -152,6 +154,7 @@ class CrossAttention(nn.Module):
         new_norm: NewNorm = no_norm,
     ) -> None:
         super().__init__()
+        check_mechanism(mechanism)
         self.shape = shape.filled()
         queries, keys, values = self.shape.splits
         self.project_query = nn.Linear(shape.width, queries, bias=bias)
@@ -198,6 +201,17 @@ class MultiHeadConfig(HeadsPart):
         self, shape: HeadShape, mechanism: Mechanism, *, bias: bool = True, new_norm: NewNorm = no_norm
     ) -> CrossAttention:
         return CrossAttention(shape, mechanism, bias=bias, new_norm=new_norm)
+
+
+def check_mechanism(mechanism: object) -> None:
+    """What lacks a part of the seam would fail later, in the middle of decoding."""
+    if not isinstance(mechanism, Mechanism):
+        needed = ("causal", "cacheable", "has_matrix", "keeps_keys", "weights", "new_cache")
+        lacking = [name for name in needed if name not in dir(mechanism)]
+        raise OptionError(
+            f"{type(mechanism).__name__} is no attention mechanism yet: it lacks {', '.join(lacking)}; see Mechanism "
+            "in regard.core.seams, or take regard.attention.mechanism.MatrixMechanism for its base"
+        )
 
 
 def attend(

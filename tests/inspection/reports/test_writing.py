@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import regard
+from regard.attention.mechanism import MatrixMechanism
 from regard.inspection.figures.pixels import picture, png
 from regard.inspection.reports.writing import analyse, head_facts, position_losses, write_analysis
 from regard.inspection.reports.writing_page import writing_page
@@ -46,10 +47,10 @@ def test_losses_by_position(run: Any) -> None:
     assert len(found) == 8
 
 
-class Fixed(nn.Module):
+class Fixed(MatrixMechanism):
     """A mechanism whose weights are known."""
 
-    causal, cacheable, has_matrix = True, False, True
+    cacheable = False
 
     def __init__(self, weights_TS: Tensor) -> None:
         super().__init__()
