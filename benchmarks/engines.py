@@ -158,15 +158,13 @@ def untrained(folder: Path) -> Any:
     from regard.core.config import parse
     from regard.core.files import write_text
     from regard.core.symbols import SPECIAL_SYMBOLS
-    from regard.data.corpus import Corpus
-    from regard.data.ledger import Ledger
     from regard.data.tokenizers import Tokenizer
     from regard.data.vocabularies import Vocabularies
     from regard.models.gpt import PRESETS
     from regard.runs.folder import RunFolder
     from regard.runs.load import load
     from regard.runs.recipe import Recipe
-    from regard.runs.train import build_model, build_task
+    from regard.runs.train import build_model
     from regard.training import checkpoints
 
     names = [*SPECIAL_SYMBOLS, *(f"w{number}" for number in range(50_257 - len(SPECIAL_SYMBOLS)))]
@@ -179,7 +177,7 @@ def untrained(folder: Path) -> Any:
     })  # fmt: skip
     vocabularies = Vocabularies(tokenizer, tokenizer)
     torch.manual_seed(1)
-    model = build_model(recipe, build_task(recipe, Corpus({}, Ledger()), vocabularies).ports())
+    model = build_model(recipe, vocabularies.ports())
     folder.mkdir(parents=True)
     vocabularies.save(folder)
     write_text(folder / "recipe.toml", recipe.to_toml())

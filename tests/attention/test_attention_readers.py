@@ -51,10 +51,10 @@ def test_rows_of_a_sentence_read_its_one_memory(kind: str, reach: str) -> None:
     memory_BSC = torch.randn(B, S, D if kind == "dot" else C)
     mask = Mask(lengths_B=torch.tensor([S, S - 2]))
     states_RTD = torch.randn(3 * B, T, D)
-    found = read(states_RTD, read.memory(memory_BSC, mask), position=1)
+    found = read(states_RTD, read.memory(memory_BSC, mask), places=1)
     for row in range(3 * B):
         sentence = torch.tensor([row // 3])
-        alone = read(states_RTD[row : row + 1], read.memory(memory_BSC, mask).select(sentence), position=1)
+        alone = read(states_RTD[row : row + 1], read.memory(memory_BSC, mask).select(sentence), places=1)
         torch.testing.assert_close(found[row : row + 1], alone)
 
 

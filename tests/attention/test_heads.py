@@ -6,8 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.attention.heads import Cache, CrossAttention, HeadShape, Memory, SelfAttention
+from regard.attention.cache import Cache
+from regard.attention.heads import CrossAttention, HeadShape, SelfAttention
 from regard.attention.masks import CAUSAL, EVERYTHING, Mask
+from regard.attention.memory import Memory
 from regard.attention.softmax import ScaledDot
 from regard.layers.positions import NoPosition, RelativeBias, Rotary
 
@@ -174,6 +176,52 @@ def test_what_a_cache_returned_before_is_not_written_over() -> None:
     for _ in range(40):
         cache.extend(torch.zeros(2, 2, 1, 3), torch.zeros(2, 2, 1, 5))
     assert torch.equal(before, kept)
+
+
+def test_rows_of_different_ages_grow_each_by_its_own_length() -> None:
+    k, v = torch.randn(3, 2, 4, 3), torch.randn(3, 2, 4, 5)
+    cache = Cache.empty(3, 2, 3, 5, k, room=2)
+    cache.k_BGSK.fill_(float("nan"))  # as fresh memory may be
+    cache.v_BGSV.fill_(float("nan"))
+    held_k, held_v = cache.extend(k, v, torch.tensor([4, 1, 2]))
+    assert bool(held_k.isfinite().all())
+    more_k, more_v = torch.randn(3, 2, 20, 3), torch.randn(3, 2, 20, 5)
+    held_k, held_v = cache.extend(more_k, more_v)
+    assert bool(held_k.isfinite().all())
+    assert bool(held_v.isfinite().all())
+    for row, length in enumerate((4, 1, 2)):
+        assert torch.equal(held_k[row, :, : length + 20], torch.cat((k[row, :, :length], more_k[row]), dim=1))
+        assert torch.equal(held_v[row, :, : length + 20], torch.cat((v[row, :, :length], more_v[row]), dim=1))
+    assert isinstance(cache.ages, Tensor)
+    assert cache.ages.tolist() == [24, 21, 22]
+
+
+def test_rows_that_join_bring_what_they_have_seen_and_one_age_is_one_number_again() -> None:
+    (old, old_k, old_v), (young, young_k, _) = filled_cache(2, 19), filled_cache(3, 5)
+    both = old.join(young)
+    assert isinstance(both.ages, Tensor)
+    assert both.ages.tolist() == [19, 19, 5, 5, 5]
+    new_k, new_v = torch.randn(5, 2, 1, 3), torch.randn(5, 2, 1, 5)
+    held_k, held_v = both.extend(new_k, new_v)
+    assert torch.equal(held_k[:2], torch.cat((old_k, new_k[:2]), dim=2))
+    assert torch.equal(held_v[:2], torch.cat((old_v, new_v[:2]), dim=2))
+    assert torch.equal(held_k[2:, :, :6], torch.cat((young_k, new_k[2:]), dim=2))
+    left = both.reorder(torch.tensor([4, 2]))
+    assert left.ages == 6
+    assert left.extend(new_k[:2], new_v[:2])[0].shape == (2, 2, 7, 3)
+    assert filled_cache(2, 5)[0].join(filled_cache(1, 5)[0]).ages == 5
+
+
+def test_memories_join_with_their_lengths() -> None:
+    one = Memory(torch.randn(2, 2, 3, 7), torch.randn(2, 2, 3, 5), EVERYTHING)
+    other = Memory(torch.randn(1, 2, 5, 7), torch.randn(1, 2, 5, 5), Mask(lengths_B=torch.tensor([4])))
+    both = other.join(one)
+    assert both.k_BGSK.shape == (3, 2, 5, 7)
+    assert both.mask.lengths_B is not None
+    assert both.mask.lengths_B.tolist() == [4, 3, 3]
+    assert torch.equal(both.v_BGSV[1:, :, :3], one.v_BGSV)
+    with pytest.raises(ValueError, match="memories join where their masks speak of lengths alone"):
+        Memory(one.k_BGSK, one.v_BGSV, Mask(window=2)).join(one)
 
 
 def test_each_projection_starts_as_a_xavier_matrix_of_its_own_and_biases_at_zero() -> None:

@@ -17,7 +17,7 @@ def position_by_position(mask: Mask, batch: int, queries: int, keys: int) -> Ten
     for b in range(batch):
         for t in range(queries):
             for s in range(keys):
-                place = mask.offset + t
+                place = mask.offset + t if mask.places_BT is None else int(mask.places_BT[b, t])
                 seen = not mask.causal or s <= place
                 seen &= not mask.window or abs(place - s) < mask.window
                 seen &= mask.lengths_B is None or s < int(mask.lengths_B[b])
@@ -43,6 +43,7 @@ def everywhere(mask: Mask, batch: int, queries: int, keys: int) -> Tensor:
 def shapes_and_masks(draw: some.DrawFn, count: int = 1) -> tuple[tuple[int, int, int], list[Mask]]:
     batch, queries, keys = draw(some.integers(1, 3)), draw(some.integers(1, 5)), draw(some.integers(1, 7))
     offset = draw(some.integers(0, 4))
+    places = _numbers(draw, (batch, queries), 8) if draw(some.booleans()) else offset
     segments = (_numbers(draw, (batch, queries), 2), _numbers(draw, (batch, keys), 2))
     masks = []
     for _ in range(count):
@@ -56,8 +57,7 @@ def shapes_and_masks(draw: some.DrawFn, count: int = 1) -> tuple[tuple[int, int,
                 query_segments_BT=query_segments,
                 key_segments_BS=key_segments,
                 dense_BHTS=dense,
-                offset=offset,
-            )
+            ).at(places)
         )
     return (batch, queries, keys), masks
 
@@ -111,6 +111,35 @@ def test_an_offset_moves_the_queries_behind_their_cache() -> None:
     assert CAUSAL.at(5).offset == 5
     assert not CAUSAL.at(5).is_causal_only
     assert CAUSAL.offset == 0
+
+
+def test_rows_of_different_ages_see_what_each_would_see_alone() -> None:
+    places_BT = torch.tensor([[2, 3], [5, 6], [0, 0]])
+    mask = CAUSAL & padding(torch.tensor([7, 6, 7]), longest=7)
+    may_look = mask.at(places_BT).dense(2, 7)
+    assert may_look is not None
+    assert may_look.shape == (3, 1, 2, 7)
+    for row, offset in enumerate((2, 5)):
+        alone = mask.select(torch.tensor([row])).at(offset).dense(2, 7)
+        assert alone is not None
+        assert torch.equal(may_look[row], alone[0])
+    assert may_look[2, 0].sum(-1).tolist() == [1, 1]
+    assert not CAUSAL.at(places_BT).is_causal_only
+
+
+def test_a_part_and_a_selection_keep_their_places() -> None:
+    places_BHT = torch.tensor([[[1, 2, 3], [4, 5, 6]], [[0, 1, 2], [3, 3, 3]]])
+    whole = CAUSAL.at(places_BHT)
+    expected = whole.dense(3, 7)
+    assert expected is not None
+    part = whole.part(queries=slice(1, 3), heads=[1]).select(torch.tensor([1, 0])).dense(2, 7)
+    assert part is not None
+    assert torch.equal(part, expected[[1, 0]][:, [1], 1:3])
+
+
+def test_one_query_at_the_last_key_needs_no_rule() -> None:
+    assert CAUSAL.at(4).dense(1, 5) is None
+    assert CAUSAL.at(3).dense(1, 5) is not None
 
 
 def test_a_window_by_hand_looks_to_both_sides_and_with_causal_only_back() -> None:

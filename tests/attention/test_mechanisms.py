@@ -46,6 +46,8 @@ MASKS = {
     ),
     "dense": Mask(dense_BHTS=EVERY_SECOND_TS[None, None]),
     "an empty sentence": Mask(lengths_B=torch.tensor([0, 4])),
+    "rows of different ages": CAUSAL.at(torch.tensor([[0, 1, 2, 2, 2], [1, 2, 3, 4, 4]])),
+    "windows of different ages": Mask(window=2).at(torch.tensor([[0, 1, 2, 3, 4], [3, 4, 5, 6, 7]])),
 }
 
 
@@ -142,6 +144,17 @@ def test_queries_that_come_later_read_what_they_read_in_the_full_pass(mechanism:
         assert torch.allclose(late, full[:, :, offset:], atol=1e-6)
 
 
+def test_rows_of_different_ages_read_what_each_reads_alone(mechanism: nn.Module) -> None:
+    q, k, v = asked(queries=2)
+    places_BT = torch.tensor([[1, 2], [3, 4]])
+    together = mechanism(q, k, v, CAUSAL.at(places_BT))
+    for row, offset in enumerate((1, 3)):
+        one = slice(row, row + 1)
+        seen = offset + 2  # what lies behind a row's own positions is not there when it is alone
+        alone = mechanism(q[one], k[one, :, :seen], v[one, :, :seen], CAUSAL.at(offset))
+        assert torch.allclose(together[one], alone, atol=1e-6)
+
+
 def test_kinds_give_the_published_kernel_and_refuse_a_negative_temperature() -> None:
     assert isinstance(SoftmaxConfig().build(CONTEXT), ScaledDot)
     assert isinstance(SoftmaxConfig(temperature=0.5).build(CONTEXT), Softmax)
@@ -174,6 +187,7 @@ def kernel_masks(queries: int, keys: int) -> dict[str, Mask]:
         "cached and padding": (CAUSAL & padding).at(keys - queries),
         "window": Mask(window=3).at(keys - queries),
         "an empty sentence": Mask(lengths_B=torch.tensor([0, keys])),
+        "of different ages": CAUSAL.at(torch.arange(queries) + torch.tensor([[0], [keys - queries]])),
     }
 
 

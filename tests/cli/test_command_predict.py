@@ -9,8 +9,8 @@ import pytest
 from command import apart, regard
 
 from regard.cli.strategy import choose
+from regard.core.answers import Answer
 from regard.decoding.options import Beam, Greedy, Sampling
-from regard.runs.load import Answer
 
 TEXTS = ("the cat sleeps", "the old woman sees a bird", "the dogs went to the market")
 STRANGE = ("[bold]fat[/bold]", "a\ttab", "日本語 ünï 🙂", ":cat: \\[x]", "[/nothing]", "  two  spaces ", "")
@@ -48,6 +48,8 @@ def test_empty_lines_stay_empty_and_in_place(run: Path) -> None:
 
 class Echo:
     """A run that answers with the text itself."""
+
+    task = None
 
     class recipe:
         decoding = Greedy()

@@ -79,6 +79,6 @@ def headed_run(folder: Path, settings: dict[str, Any] = CLASSIFIER) -> Any:
     recipe = parse(Recipe, settings)
     (folder / "recipe.toml").write_text(recipe.to_toml(), encoding="utf-8")
     torch.manual_seed(5)
-    model = headed(recipe, build_task(recipe, Corpus({}, Ledger()), plain.vocabularies))
+    model = headed(recipe, build_task(recipe, Corpus({}, Ledger()), plain.modalities))
     checkpoints.save_tensors(RunFolder(folder).weights, checkpoints.weights_of(model))
     return load(folder, device="cpu")

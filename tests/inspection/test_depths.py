@@ -9,8 +9,8 @@ import torch
 
 from regard.core.errors import OptionError
 from regard.core.taps import outputs
-from regard.inspection.asking import answer, question
 from regard.inspection.depths import Depths, depths
+from regard.inspection.probes import logits_of, probe
 from regard.inspection.stream import stream
 from tests.inspection.loud_runs import FAMILIES, TEXT, loud
 
@@ -19,14 +19,14 @@ from tests.inspection.loud_runs import FAMILIES, TEXT, loud
 def test_the_last_depth_says_what_the_model_says(family: str) -> None:
     run = loud(family)
     found = depths(run, TEXT)
-    one = question(run, TEXT)
-    logits_NW = answer(run.model, one)[list(one.asked)]
+    one = probe(run, TEXT)
+    logits_NW = logits_of(run.model, one)[list(one.asked)]
     best = [run.vocabularies.target.token(id) for id in logits_NW.argmax(-1).tolist()]
     assert list(found.final) == list(found.best[-1]) == best
     assert found.final_probability[-1] == pytest.approx(logits_NW.softmax(-1).max(-1).values.tolist(), rel=1e-4)
     assert set(found.final_rank[-1]) == {1}
     assert len(found.names) == len(found.best) == len(found.probability) == len(found.final_rank)
-    assert found.tokens == tuple(one.tokens[row] for row in one.asked)
+    assert found.tokens == tuple(one.axis.labels[row] for row in one.asked)
     json.dumps(found.as_dict(), allow_nan=False)
 
 
@@ -57,11 +57,11 @@ def test_a_model_without_depths_says_so(family: str) -> None:
 def test_the_stream_of_every_family(family: str) -> None:
     run = loud(family)
     found = stream(run, TEXT)
-    one = question(run, TEXT)
+    one = probe(run, TEXT)
     for layer in found.layers:
         with torch.inference_mode(), outputs(run.model, layer.name) as seen:
-            run.model(*one.inputs())
-        assert layer.tokens == (one.source if layer.name.startswith("encoder") else one.tokens)
+            one.run(run.model)
+        assert layer.tokens == (one.source_axis.labels if layer.name.startswith("encoder") else one.axis.labels)
         if isinstance(seen[layer.name], torch.Tensor):
             assert list(layer.norms) == pytest.approx(seen[layer.name][0].norm(dim=-1).tolist(), rel=1e-5)
     for network in found.feed_forward:
@@ -78,7 +78,7 @@ def test_what_fires_in_a_feed_forward_network() -> None:
     found = stream(run, TEXT).feed_forward[0]
     network = run.model.encoder.layers[0].feed_forward
     with torch.inference_mode(), outputs(run.model, "encoder.layers.0.feed_forward.inner") as seen:
-        run.model(*question(run, TEXT).inputs())
+        probe(run, TEXT).run(run.model)
     inner_TF = torch.relu(seen["encoder.layers.0.feed_forward.inner"][0])
     assert inner_TF.shape[1] == network.outer.in_features
     assert list(found.active) == pytest.approx((inner_TF > 0).float().mean(-1).tolist())

@@ -13,10 +13,10 @@ from torch.nn import functional
 
 from regard.core.errors import NoMatrix, OptionError
 from regard.core.taps import answers, attention_points, outputs, passing, record, replace
-from regard.inspection.asking import answer, question
 from regard.inspection.change import change
 from regard.inspection.editing import patched, permuted, reweighted, scaled_heads, uniform, without_heads
 from regard.inspection.head_names import every_head, head_count
+from regard.inspection.probes import logits_of, probe
 from tests.inspection.loud_runs import ATTENTIVE, OTHER, TEXT, loud, made
 
 every_family = pytest.mark.parametrize("family", ATTENTIVE)
@@ -26,7 +26,7 @@ TARGETS = dict.fromkeys(("transformer", "bahdanau", "luong", "luong-predictive",
 
 def asked(family: str, text: str = TEXT) -> tuple[Any, Any]:
     run = loud(family)
-    return run, question(run, text, TARGETS.get(family, ""))
+    return run, probe(run, text, TARGETS.get(family, ""))
 
 
 def hooks(model: nn.Module) -> int:
@@ -38,16 +38,16 @@ def test_a_head_that_is_off_writes_nothing(family: str, tmp_path: Path) -> None:
     """As if its slice of the output matrix were 0."""
     run, one = asked(family)
     name, head = every_head(run.model)[-1]
-    untouched = answer(run.model, one)
+    untouched = logits_of(run.model, one)
     with without_heads(run.model, [(name, head)]):
-        found = answer(run.model, one)
+        found = logits_of(run.model, one)
     other = made(family, tmp_path)
     output = other.model.get_submodule(name).output
     with torch.no_grad():
         output.weight.unflatten(1, (head_count(other.model, name), -1))[:, head] = 0
-    assert torch.allclose(found, answer(other.model, one), atol=1e-5)
+    assert torch.allclose(found, logits_of(other.model, one), atol=1e-5)
     assert not torch.allclose(found, untouched, atol=1e-3)
-    assert torch.equal(answer(run.model, one), untouched)
+    assert torch.equal(logits_of(run.model, one), untouched)
     assert hooks(run.model) == 0
 
 
@@ -55,25 +55,25 @@ def test_a_head_that_is_off_writes_nothing(family: str, tmp_path: Path) -> None:
 def test_without_its_one_head_a_recurrent_decoder_reads_nothing(family: str) -> None:
     run, one = asked(family)
     with without_heads(run.model, [("attention", 0)]):
-        found = answer(run.model, one)
+        found = logits_of(run.model, one)
     with replace(run.model, "attention", lambda name, out: torch.zeros_like(out)):
-        assert torch.allclose(found, answer(run.model, one), atol=1e-6)
+        assert torch.allclose(found, logits_of(run.model, one), atol=1e-6)
 
 
 @every_family
 def test_heads_get_louder_and_other_weights_are_read_with(family: str) -> None:
     run, one = asked(family)
-    untouched = answer(run.model, one)
+    untouched = logits_of(run.model, one)
     heads = every_head(run.model)
     with scaled_heads(run.model, dict.fromkeys(heads, 1.0)):
-        assert torch.equal(answer(run.model, one), untouched)
+        assert torch.equal(logits_of(run.model, one), untouched)
     with reweighted(run.model, heads, lambda weights_BTS: weights_BTS):
-        assert torch.allclose(answer(run.model, one), untouched, atol=1e-4)
+        assert torch.allclose(logits_of(run.model, one), untouched, atol=1e-4)
     last = heads[-1]
     with answers(run.model, last[0]) as plain:
-        answer(run.model, one)
+        logits_of(run.model, one)
     with scaled_heads(run.model, {last: 3.0}), answers(run.model, last[0]) as loud_ones:
-        answer(run.model, one)
+        logits_of(run.model, one)
     first = plain[last[0]][0]
     louder = loud_ones[last[0]][0]
     assert torch.allclose(louder[:, -1], 3 * first[:, -1])
@@ -87,7 +87,7 @@ def test_a_uniform_head_reads_the_mean_of_what_it_may_see(family: str) -> None:
     values: list[Tensor] = []
     handle = attention_points(run.model)[name].register_forward_pre_hook(lambda _, inputs: values.append(inputs[2]))
     with reweighted(run.model, [(name, head)], uniform), answers(run.model, name) as seen:
-        answer(run.model, one)
+        logits_of(run.model, one)
     handle.remove()
     found, v_SV = seen[name][0][0, head], values[0][0, min(head, values[0].shape[1] - 1)]
     seen_by_last = v_SV[: len(found)] if family == "gpt" else v_SV
@@ -111,10 +111,10 @@ def test_with_all_of_the_last_states_another_input_has_its_say(family: str, last
     run, one = asked(family)
     _, other = asked(family, OTHER)
     with passing(run.model, last) as held:
-        theirs = answer(run.model, other)
-    assert not torch.allclose(theirs, answer(run.model, one), atol=1e-3)
+        theirs = logits_of(run.model, other)
+    assert not torch.allclose(theirs, logits_of(run.model, one), atol=1e-3)
     with patched(run.model, {last: held[last]}):
-        assert torch.allclose(answer(run.model, one), theirs, atol=1e-6)
+        assert torch.allclose(logits_of(run.model, one), theirs, atol=1e-6)
     assert hooks(run.model) == 0
 
 
@@ -123,23 +123,23 @@ def test_all_heads_patched_are_their_attention_patched(family: str, name: str) -
     run, one = asked(family)
     _, other = asked(family, OTHER)
     with answers(run.model, name) as by_head, passing(run.model, name) as whole:
-        answer(run.model, other)
+        logits_of(run.model, other)
     heads = [(name, head) for head in range(head_count(run.model, name))]
     with patched(run.model, dict.fromkeys(heads, by_head[name])):
-        found = answer(run.model, one)
+        found = logits_of(run.model, one)
     with patched(run.model, {name: whole[name]}):
-        assert torch.allclose(found, answer(run.model, one), atol=1e-5)
-    assert not torch.allclose(found, answer(run.model, one), atol=1e-3)
+        assert torch.allclose(found, logits_of(run.model, one), atol=1e-5)
+    assert not torch.allclose(found, logits_of(run.model, one), atol=1e-3)
 
 
 def test_some_rows_are_patched_and_the_past_stays() -> None:
     run, one = asked("gpt")
-    longer = question(run, OTHER + " den Vogel")
+    longer = probe(run, OTHER + " den Vogel")
     with passing(run.model, "stack.layers.0") as held:
-        answer(run.model, longer)
-    untouched = answer(run.model, one)
+        logits_of(run.model, longer)
+    untouched = logits_of(run.model, one)
     with patched(run.model, held, rows=[5, 400]):
-        found = answer(run.model, one)
+        found = logits_of(run.model, one)
     assert torch.equal(found[:5], untouched[:5])
     assert not torch.allclose(found[5], untouched[5], atol=1e-3)
 
@@ -147,17 +147,17 @@ def test_some_rows_are_patched_and_the_past_stays() -> None:
 def test_what_cannot_be_patched_says_why() -> None:
     run, one = asked("gpt")
     with passing(run.model, "stack.layers.0") as held:
-        answer(run.model, question(run, "ein"))
+        logits_of(run.model, probe(run, "ein"))
     told = "take inputs of the same number of tokens, or choose rows"
     with pytest.raises(OptionError, match=told), patched(run.model, held):
-        answer(run.model, one)
+        logits_of(run.model, one)
     with passing(run.model, "stack.layers.0") as held:
-        answer(run.model, one)
+        logits_of(run.model, one)
     told = r"stack\.layers\.0 is called more often now than when it was held"
     with patched(run.model, held):
-        answer(run.model, one)
+        logits_of(run.model, one)
         with pytest.raises(OptionError, match=told):
-            answer(run.model, one)
+            logits_of(run.model, one)
     told = r"no module of this model is called 'stack\.layers\.9'; there is: embedding"
     with pytest.raises(OptionError, match=told), patched(run.model, {"stack.layers.9": []}):
         pass
@@ -178,7 +178,8 @@ def test_heads_that_are_not_there_are_named_together() -> None:
 def test_what_has_no_weights_cannot_get_others() -> None:
     model: Any = nn.Module()
     model.attention = nn.Identity()
-    model.attention.has_matrix, model.attention.weights = False, print
+    model.attention.causal = model.attention.cacheable = model.attention.has_matrix = False
+    model.attention.weights = print
     told = "attention: Identity never forms weights"
     with pytest.raises(NoMatrix, match=told), reweighted(model, [("attention", 0)], uniform):
         pass
@@ -186,17 +187,17 @@ def test_what_has_no_weights_cannot_get_others() -> None:
 
 def test_a_change_is_told_in_losses_and_words() -> None:
     run, one = asked("transformer")
-    before = answer(run.model, one)
+    before = logits_of(run.model, one)
     heads = every_head(run.model, "decoder.*")
     found = change(run, one, without_heads(run.model, heads))
     with without_heads(run.model, heads):
-        after = answer(run.model, one)
+        after = logits_of(run.model, one)
     expected = torch.tensor(one.expected)
     assert found.loss_before == pytest.approx(float(functional.cross_entropy(before, expected)), rel=1e-5)
     assert found.loss_after == pytest.approx(float(functional.cross_entropy(after, expected)), rel=1e-5)
     assert 0 < found.moved <= 1
     assert found.others == int((before.argmax(-1) != after.argmax(-1)).sum()) > 0
-    assert f"{found.others} of {len(one.ids)} answers are others, first" in found.sentence
+    assert f"{found.others} of {len(one.asked)} answers are others, first" in found.sentence
     nothing = change(run, one, scaled_heads(run.model, dict.fromkeys(heads, 1.0)))
     assert (nothing.moved, nothing.others) == (0.0, 0)
     assert "none of 7 answers is another one" in nothing.sentence
@@ -205,9 +206,9 @@ def test_a_change_is_told_in_losses_and_words() -> None:
 
 def test_behind_a_mask_the_answer_before_is_what_counts() -> None:
     run = loud("bert")
-    one = question(run, "der [MASK] singt")
+    one = probe(run, "der [MASK] singt")
     found = change(run, one, without_heads(run.model, every_head(run.model)))
-    logits = answer(run.model, one)[one.asked[0]]
+    logits = logits_of(run.model, one)[one.asked[0]]
     assert found.loss_before == pytest.approx(-float(logits.log_softmax(-1).max()), rel=1e-5)
     assert len(found.said_before) == 1
 
@@ -217,9 +218,9 @@ def test_recording_sees_an_edit() -> None:
     run, one = asked("gpt")
     first = ("stack.layers.0.attention", 1)
     with record(run.model, "*") as before, outputs(run.model, "stack.layers.0"):
-        answer(run.model, one)
+        logits_of(run.model, one)
     with without_heads(run.model, [first]), record(run.model, "*") as after:
-        answer(run.model, one)
+        logits_of(run.model, one)
     same, moved = ("stack.layers.0.attention", "stack.layers.1.attention")
     assert torch.equal(before[same].weights, after[same].weights)
     assert not torch.allclose(before[moved].weights, after[moved].weights, atol=1e-4)

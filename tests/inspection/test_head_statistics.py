@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from regard.core.errors import OptionError
-from regard.inspection.asking import question
 from regard.inspection.head_names import every_head
 from regard.inspection.head_similarity import divergences, head_similarity
 from regard.inspection.head_statistics import HeadStatistics, HeadSums, head_statistics
+from regard.inspection.probes import probe
 from regard.inspection.rollout import rolled_out, rollout
 from regard.inspection.writing import head_facts
 from tests.inspection.loud_runs import ATTENTIVE, OTHER, TEXT, loud
@@ -79,7 +79,7 @@ def test_position_and_content_are_told_apart() -> None:
 def test_texts_agree_with_the_figures_of_a_language_model() -> None:
     run = loud("gpt")
     found = head_statistics(run, [TEXT])
-    ids = torch.tensor([[*question(run, TEXT).ids, 0]])
+    ids = torch.tensor([[*probe(run, TEXT).inputs.values[0].tolist(), 0]])
     for one, other in zip(found, head_facts(run.model, ids), strict=True):
         assert (one.name, one.head) == (other.name, other.head)
         for name in ("entropy", "distance", "same", "previous", "first"):

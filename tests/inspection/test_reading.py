@@ -11,10 +11,11 @@ import pytest
 import torch
 
 from regard.core.errors import OptionError
+from regard.core.probe import Probe
 from regard.core.taps import record
-from regard.inspection.asking import question, split_questions
 from regard.inspection.head_names import every_head
-from regard.inspection.reading import read, read_question
+from regard.inspection.probes import probe, split_probes
+from regard.inspection.reading import read, read_probe
 from regard.runs.train import load_corpus
 from tests.inspection.loud_runs import ATTENTIVE, MASKED, TEXT, WRITERS, loud
 from tests.interop.untrained import TRANSLATOR, WRITER, saved, translator
@@ -22,14 +23,18 @@ from tests.interop.untrained import TRANSLATOR, WRITER, saved, translator
 every_family = pytest.mark.parametrize("family", ATTENTIVE)
 
 
+def tokens(one: Probe) -> tuple[int, ...]:
+    return tuple(one.inputs.values[0].tolist())
+
+
 @every_family
 def test_every_head_is_read_with_its_tokens(family: str) -> None:
     run = loud(family)
     found = read(run, TEXT)
     assert [(one.name, one.head) for one in found.heads] == every_head(run.model)
-    inputs = question(run, TEXT).inputs()
+    asked = probe(run, TEXT)
     with torch.inference_mode(), record(run.model, "*") as seen:
-        run.model(*inputs)
+        asked.run(run.model)
     for one in found.heads:
         weights_TS = np.array(one.weights_TS)
         assert weights_TS.shape == (len(one.rows), len(one.columns)) == (len(one.predicts), len(one.columns))
@@ -74,10 +79,10 @@ def test_of_a_long_text_some_heads_and_rows() -> None:
 
 def test_masks_in_a_text_are_masks() -> None:
     run = loud("bert")
-    asked = question(run, "der [MASK] singt")
-    assert asked.tokens[0] != "[MASK]"
-    assert asked.tokens.count("[MASK]") == 1
-    assert asked.asked == (asked.tokens.index("[MASK]"),)
+    asked = probe(run, "der [MASK] singt")
+    assert asked.axis.labels[0] != "[MASK]"
+    assert asked.axis.labels.count("[MASK]") == 1
+    assert asked.asked == (asked.axis.labels.index("[MASK]"),)
 
 
 @pytest.mark.parametrize("family", ["fixed-context", "recurrent"])
@@ -113,28 +118,32 @@ def test_a_split_is_asked_as_the_task_reads_it(tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("der Hund singt\nein Vogel sieht den Hund\n" * 20, encoding="utf-8")
     data = {"kind": "text", "train": str(tmp_path / "lines.txt"), "validation_share": 0.3}
     writes = saved({**WRITER, "data": data, "model": WRITERS["gpt"]}, tmp_path / "gpt")
-    found = split_questions(writes, "validation", examples=3)
+    found = split_probes(writes, "validation", examples=3)
     assert len(found) == 3
-    assert len(found[0].ids) == writes.task.config.context
-    assert found[0].expected[:-1] == found[0].ids[1:]
+    assert found[0].inputs.values.shape[1] == writes.task.config.context
+    assert found[0].expected[:-1] == tokens(found[0])[1:]
     guesses = saved({**MASKED, "data": data}, tmp_path / "bert")
-    shown = split_questions(guesses, "validation", examples=4)
+    shown = split_probes(guesses, "validation", examples=4)
     specials = guesses.vocabularies.target.specials
-    assert all((one.ids[0], one.ids[-1]) == (specials.sos, specials.eos) for one in shown)
-    assert not any(specials.mask in one.ids for one in shown)
+    assert all((tokens(one)[0], tokens(one)[-1]) == (specials.sos, specials.eos) for one in shown)
+    assert not any(specials.mask in tokens(one) for one in shown)
     for run, asked in ((writes, found), (guesses, shown)):
-        assert len(read_question(run, asked[0]).heads[0].rows) == len(asked[0].ids)
+        assert len(read_probe(run, asked[0]).heads[0].rows) == len(asked[0].axis.labels)
     with pytest.raises(OptionError, match="no split 'dev' to ask about"):
-        split_questions(writes, "dev")
+        split_probes(writes, "dev")
 
 
 def test_a_split_of_pairs_is_forced_to_its_targets(tmp_path: Path) -> None:
     data = {"kind": "toy", "problem": "copy", "train_size": 20, "validation_size": 6, "test_size": 2, "symbols": 6}
     run = saved({**TRANSLATOR, "data": data}, tmp_path)
     pairs = load_corpus(run.recipe).splits["validation"]
-    for asked, pair in zip(split_questions(run), pairs, strict=True):
-        assert asked.inputs()[0].tolist() == question(run, pair.source, pair.target).inputs()[0].tolist()
-        assert asked.expected == question(run, pair.source, pair.target).expected
+    for asked, pair in zip(split_probes(run), pairs, strict=True):
+        given = probe(run, pair.source, pair.target)
+        assert given.source is not None
+        assert asked.source is not None
+        assert tokens(asked) == tokens(given)
+        assert asked.source.values.tolist() == given.source.values.tolist()
+        assert asked.expected == given.expected
 
 
 def test_only_translators_have_targets() -> None:

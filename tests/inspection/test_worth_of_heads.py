@@ -14,11 +14,11 @@ import torch
 import regard
 from regard.core.errors import OptionError
 from regard.data.corpus import Pair
-from regard.inspection.asking import answer, question
 from regard.inspection.head_alignment import head_alignment
 from regard.inspection.head_names import every_head, head_count
 from regard.inspection.importance import HeadImportance, importance
 from regard.inspection.not_explanation import HeadEvidence, NotExplanation, effects, kendall, not_explanation
+from regard.inspection.probes import logits_of, probe
 from regard.runs.evaluate import evaluate
 from regard.runs.load import Run
 from regard.runs.train import load_corpus
@@ -147,20 +147,20 @@ def test_kendall_by_hand() -> None:
 def test_the_effect_of_a_token_is_that_of_leaving_it_out(world: Run, sentences: list[Pair]) -> None:
     pair = sentences[0]
     words = pair.source.split()
-    one = question(world, pair.source, pair.target)
-    assert len(one.source) == len(words) + 1
-    before = answer(world.model, one)
-    shorter = question(world, " ".join([words[0], *words[2:]]), pair.target)
-    after = answer(world.model, shorter)
+    one = probe(world, pair.source, pair.target)
+    assert one.removable == len(words) + 1
+    before = logits_of(world.model, one)
+    shorter = probe(world, " ".join([words[0], *words[2:]]), pair.target)
+    after = logits_of(world.model, shorter)
     expected = (before.softmax(-1) - after.softmax(-1)).abs().sum(-1) / 2
     assert effects(world.model, one, before)[:, 1] == pytest.approx(expected.numpy(), abs=1e-5)
 
 
 def test_of_a_text_the_token_is_hidden() -> None:
     run = loud("bert")
-    hidden = question(run, "der Hund singt").without(2)
-    assert hidden.ids[2] == run.vocabularies.target.specials.mask
-    assert len(hidden.ids) == len(question(run, "der Hund singt").ids)
+    hidden = probe(run, "der Hund singt").without(2)
+    assert int(hidden.inputs.values[0, 2]) == run.vocabularies.target.specials.mask
+    assert hidden.inputs.values.shape == probe(run, "der Hund singt").inputs.values.shape
 
 
 def test_weights_that_do_not_matter_are_found_out(world: Run, sentences: list[Pair]) -> None:
@@ -185,7 +185,7 @@ def test_weights_that_do_not_matter_are_found_out(world: Run, sentences: list[Pa
     kept = 100 * (1 + second.uniform_kept) / 2
     assert f"With one head reading uniformly, {kept:.1f} % of the answers stay on average" in found.sentence
     assert found.points
-    assert found.answers == sum(len(question(world, *pair).ids) for pair in zip(texts, targets))
+    assert found.answers == sum(len(probe(world, *pair).asked) for pair in zip(texts, targets))
     assert told == [1, 2, 3]
     json.dumps(found.as_dict(), allow_nan=False)
 

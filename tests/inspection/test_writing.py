@@ -49,7 +49,7 @@ def test_losses_by_position(run: Any) -> None:
 class Fixed(nn.Module):
     """A mechanism whose weights are known."""
 
-    has_matrix = True
+    causal, cacheable, has_matrix = True, False, True
 
     def __init__(self, weights_TS: Tensor) -> None:
         super().__init__()

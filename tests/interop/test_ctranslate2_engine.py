@@ -16,8 +16,8 @@ from regard.cli.main import main
 from regard.core.errors import OptionError
 from regard.core.seams import Hypothesis
 from regard.decoding.options import Beam, Greedy, Sampling
-from regard.interop.ctranslate2 import conversion as ctranslate2
 from regard.interop.checking import check
+from regard.interop.ctranslate2 import conversion as ctranslate2
 from regard.interop.ctranslate2.engine import Ctranslate2Engine, engine_of
 from regard.runs.load import Run
 

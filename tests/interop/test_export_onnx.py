@@ -23,9 +23,10 @@ from regard.core.config import parse
 from regard.core.errors import OptionError, RunError
 from regard.core.ports import text_ports
 from regard.decoding.options import Greedy
-from regard.interop.onnx import export as onnx_export, running as onnx_running
 from regard.interop.checking import check
 from regard.interop.exporting import export
+from regard.interop.onnx import export as onnx_export
+from regard.interop.onnx import running as onnx_running
 from regard.interop.onnx.graphs import Graph, Values
 from regard.runs.recipe import Recipe
 
@@ -93,13 +94,13 @@ def test_any_shape_gives_our_logits(
 ) -> None:
     """Also where ours takes the fused kernel, with one position only, and with padding."""
     run = regard.load(made(name))
-    sizes, generator = run.vocabularies.ports(), torch.Generator().manual_seed(rows)
+    vocabularies, generator = run.vocabularies, torch.Generator().manual_seed(rows)
     model: Any = run.model
-    tokens_BT = torch.randint(0, sizes.outputs, (rows, length), generator=generator)
+    tokens_BT = torch.randint(0, vocabularies.target.size, (rows, length), generator=generator)
     source = None
     if name in TRANSLATORS:
         lengths_B = torch.tensor([max(sources - 2 * row, 1) for row in range(rows)])
-        source = torch.randint(0, sizes.inputs, (rows, sources), generator=generator), lengths_B
+        source = torch.randint(0, vocabularies.source.size, (rows, sources), generator=generator), lengths_B
     with torch.inference_mode():
         ours_BTW = model.head(model(tokens_BT) if source is None else model(*source, tokens_BT))
     theirs_BTW = onnx_running.logits(exported(name), tokens_BT, source)

@@ -6,7 +6,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.interop.huggingface.tensors import PairedHalves, Pairing, Row, Same, Shaping, Stacked, TakingTurns, Transposed
+from regard.interop.huggingface.tensors import (
+    PairedHalves,
+    Pairing,
+    Row,
+    Same,
+    Shaping,
+    Stacked,
+    TakingTurns,
+    Transposed,
+)
 from regard.layers.positions import sinusoids
 
 SHAPINGS: dict[str, tuple[Shaping, tuple[Tensor, ...]]] = {

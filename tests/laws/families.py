@@ -13,8 +13,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from regard.attention.heads import Cache, HeadShape, Memory, SelfAttention
+from regard.attention.cache import AttentionCache
+from regard.attention.heads import HeadShape, SelfAttention
 from regard.attention.masks import CAUSAL, padding
+from regard.attention.memory import Memory, join_memories
+from regard.attention.places import places_after
 from regard.attention.softmax import AdditiveScore, ScaledDot, Softmax
 from regard.core.anatomy import Anatomy
 from regard.core.answers import Answer
@@ -81,19 +84,24 @@ class Gru(nn.Module):
         mask = padding(source_lengths_B, source_BS.shape[1])
         return GruState(Memory(memory_B1SC, memory_B1SC, mask), torch.tanh(self.first(backward_BD)))
 
-    def step(self, tokens_RT: Tensor, state: GruState) -> tuple[Tensor, GruState]:
-        return self.head(self.read(tokens_RT, state)), state
+    def step(
+        self, tokens_BT: Tensor, state: GruState, lengths_B: Tensor | None = None
+    ) -> tuple[Tensor, GruState]:
+        return self.head(self.read(tokens_BT, state, lengths_B)), state
 
-    def read(self, tokens_RT: Tensor, state: GruState) -> Tensor:
+    def read(self, tokens_RT: Tensor, state: GruState, lengths_R: Tensor | None = None) -> Tensor:
         """states_RTD for the given tokens; the state goes along."""
         states = []
-        for x_RD in self.target_embedding(tokens_RT).unbind(1):
+        for place, x_RD in enumerate(self.target_embedding(tokens_RT).unbind(1)):
             memory = state.memory
             q_B1ND = state.hidden_RD.view(len(memory.k_BGSK), 1, -1, state.hidden_RD.shape[1])
             context_B1NC = self.attention(q_B1ND, memory.k_BGSK, memory.v_BGSV, mask=memory.mask)
             context_RC = context_B1NC.reshape(len(x_RD), -1)
-            state.hidden_RD = self.cell(torch.cat((x_RD, context_RC), dim=-1), state.hidden_RD)
-            states.append(torch.tanh(self.combine(torch.cat((state.hidden_RD, context_RC), dim=-1))))
+            hidden_RD = self.cell(torch.cat((x_RD, context_RC), dim=-1), state.hidden_RD)
+            states.append(torch.tanh(self.combine(torch.cat((hidden_RD, context_RC), dim=-1))))
+            if lengths_R is not None:
+                hidden_RD = torch.where((place < lengths_R)[:, None], hidden_RD, state.hidden_RD)
+            state.hidden_RD = hidden_RD
         return self.dropout(torch.stack(states, dim=1))
 
 
@@ -112,6 +120,10 @@ class GruState:
             kept = owners
         same = kept.tolist() == list(range(sentences))
         return GruState(self.memory if same else self.memory.select(kept), self.hidden_RD[rows])
+
+    def join(self, other: GruState) -> GruState:
+        (memory,) = join_memories([self.memory], len(self.hidden_RD), [other.memory], len(other.hidden_RD))
+        return GruState(memory, torch.cat((self.hidden_RD, other.hidden_RD)))
 
 
 class DecoderOnlyConfig(ModelPart):
@@ -152,28 +164,35 @@ class DecoderOnly(nn.Module):
     def forward(self, tokens_BT: Tensor) -> Tensor:
         return self.read(tokens_BT, None)
 
-    def read(self, tokens_RT: Tensor, caches: list[Cache] | None) -> Tensor:
-        mask = CAUSAL.at(0 if caches is None else caches[0].length)
+    def read(
+        self, tokens_RT: Tensor, caches: list[AttentionCache] | None, lengths_R: Tensor | None = None
+    ) -> Tensor:
+        mask = CAUSAL.at(0 if caches is None else places_after(caches[0].ages, tokens_RT.shape[1], lengths_R))
         x_RTD = self.embedding(tokens_RT)
         for index, block in enumerate(self.blocks):
-            x_RTD = block(x_RTD, mask, self.position, None if caches is None else caches[index])
+            x_RTD = block(x_RTD, mask, self.position, None if caches is None else caches[index], lengths_R)
         return self.norm(x_RTD)
 
     def start(self, source: int) -> DecoderOnlyState:
         return DecoderOnlyState([block.attention.new_cache(source, self.embedding.weight) for block in self.blocks])
 
-    def step(self, tokens_RT: Tensor, state: DecoderOnlyState) -> tuple[Tensor, DecoderOnlyState]:
-        return self.head(self.read(tokens_RT, state.caches)), state
+    def step(
+        self, tokens_BT: Tensor, state: DecoderOnlyState, lengths_B: Tensor | None = None
+    ) -> tuple[Tensor, DecoderOnlyState]:
+        return self.head(self.read(tokens_BT, state.caches, lengths_B)), state
 
 
 @dataclass(slots=True)
 class DecoderOnlyState:
     """Caches by row; there is no source to keep."""
 
-    caches: list[Cache]
+    caches: list[AttentionCache]
 
     def reorder(self, rows: Tensor) -> DecoderOnlyState:
         return DecoderOnlyState([cache.reorder(rows) for cache in self.caches])
+
+    def join(self, other: DecoderOnlyState) -> DecoderOnlyState:
+        return DecoderOnlyState([one.join(another) for one, another in zip(self.caches, other.caches)])
 
 
 class LanguageModelConfig(TaskPart):

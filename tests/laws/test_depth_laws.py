@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.taps import outputs
-from regard.inspection.depths import BEFORE, levels, states_by_depth
+from regard.inspection.states import BEFORE, levels, states_by_depth
 from regard.inspection.stream import head_writes
 from tests.laws.subjects import ATTENTIVE, ENCODERS, SUBJECTS, Subject, collate, reads_a_source
 

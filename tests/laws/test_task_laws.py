@@ -18,7 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 from regard.core import capabilities
 from regard.core.answers import LabelAnswer, SpanAnswer, TagsAnswer
 from regard.core.batch import Batch, Examples, move
-from regard.core.errors import DataError
+from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
 from regard.core.task import Session, Task
 from regard.data.batching import in_length_order
@@ -218,6 +218,20 @@ def test_sums_over_parts_are_sums_over_the_whole(name: str) -> None:
         added = torch.stack([part.sums[figure].double() for part in parts]).sum()
         torch.testing.assert_close(added, total.double(), atol=1e-4, rtol=1e-5)
         assert whole.counts[figure] == sum(part.counts[figure] for part in parts)
+
+
+@every_task
+def test_merges_are_left_out_only_where_texts_are_cut_anew(name: str) -> None:
+    recipe = Recipe.of({**TREES[name], "tokenizer": {"kind": "bpe", "vocabulary": 300, "dropout": 0.1}})
+    corpus = load_corpus(recipe)
+    recipe = settled(recipe, corpus)
+    modalities = recipe.input.fit(corpus, recipe.tokenizer)
+    if recipe.task.cuts_anew:
+        assert len(build_task(recipe, corpus, modalities).examples("train", 0))
+    else:
+        told = rf"tokenizer\.dropout is for pairs, .* not for {recipe.task.kind}; set it to 0"
+        with pytest.raises(OptionError, match=told):
+            build_task(recipe, corpus, modalities)
 
 
 @pytest.mark.parametrize("name", ["embedding", "streams"])

@@ -90,7 +90,7 @@ def test_relative_bias_looks_up_the_clipped_distance() -> None:
     assert bias_HTS is not None
     assert bias_HTS[0].tolist() == [[0, -1, -2, -2, -2], [1, 0, -1, -2, -2], [2, 1, 0, -1, -2]]
     assert bias_HTS[1, 0].tolist() == [30, 20, 10, 10, 10]
-    late = position.bias(queries=1, keys=5, offset=4)
+    late = position.bias(queries=1, keys=5, places=4)
     assert late is not None
     assert late[0].tolist() == [[2, 2, 2, 1, 0]]
 
@@ -109,7 +109,7 @@ def test_added_positions_are_added_and_only_learned_ones_are_parameters() -> Non
     x_BTD = torch.randn(2, 3, WIDTH)
     sinusoidal, learned = SinusoidalConfig().build(WIDTH, HEADS), LearnedConfig().build(WIDTH, HEADS)
     expected = x_BTD + sinusoids(torch.arange(4, 7), WIDTH)
-    assert torch.allclose(sinusoidal.embed(x_BTD, offset=4), expected, atol=1e-6)
+    assert torch.allclose(sinusoidal.embed(x_BTD, places=4), expected, atol=1e-6)
     assert list(sinusoidal.parameters()) == []
     assert not sinusoidal.state_dict()  # a fixed table is computed, not saved
     assert [name for name, _ in learned.named_parameters()] == ["table_SD"]
@@ -118,9 +118,9 @@ def test_added_positions_are_added_and_only_learned_ones_are_parameters() -> Non
 
 def test_a_table_that_is_too_short_says_how_to_make_it_longer() -> None:
     position = TablePosition(torch.zeros(5, WIDTH), learned=False)
-    assert position.embed(torch.zeros(1, 2, WIDTH), offset=3).shape == (1, 2, WIDTH)
+    assert position.embed(torch.zeros(1, 2, WIDTH), places=3).shape == (1, 2, WIDTH)
     with pytest.raises(OptionError) as caught:
-        position.embed(torch.zeros(1, 3, WIDTH), offset=4)
+        position.embed(torch.zeros(1, 3, WIDTH), places=4)
     assert str(caught.value) == (
         "a sequence of 7 tokens does not fit into 5 positions; "
         "raise model.position.longest (or a grid's rows and columns), or cut the input"
@@ -158,6 +158,26 @@ def test_positions_are_counted_from_the_offset(kind: str, join: str) -> None:
         if full is not None and step is not None:
             assert full.shape == (HEADS, 11, 11)
             assert torch.equal(step, full[:, offset:])
+
+
+@pytest.mark.parametrize("join", ["add", "concatenate"])
+@pytest.mark.parametrize("kind", POSITIONS.kinds())
+def test_rows_of_different_ages_stand_where_each_would_stand_alone(kind: str, join: str) -> None:
+    fields = POSITIONS.resolve(kind).model_fields
+    position = built(kind, **({"join": join} if "join" in fields else {}))
+    x_BTD, x_BHTK = torch.randn(3, 2, WIDTH), torch.randn(3, HEADS, 2, 8)
+    offsets = [7, 0, 3]
+    places_BT = torch.tensor(offsets)[:, None] + torch.arange(2)
+    embedded, turned = position.embed(x_BTD, places_BT), position.rotate(x_BHTK, places_BT)
+    bias_BHTS = position.bias(2, 11, places_BT)
+    for row, offset in enumerate(offsets):
+        one = slice(row, row + 1)
+        assert torch.allclose(embedded[one], position.embed(x_BTD[one], offset), atol=1e-6)
+        assert torch.allclose(turned[one], position.rotate(x_BHTK[one], offset), atol=1e-6)
+        alone = position.bias(2, 11, offset)
+        assert (bias_BHTS is None) == (alone is None)
+        if bias_BHTS is not None and alone is not None:
+            assert torch.equal(bias_BHTS[row], alone)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in POSITIONS.kinds() if kind != "none"])

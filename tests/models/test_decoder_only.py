@@ -88,7 +88,7 @@ def test_room_for_the_cache_changes_nothing(table: dict[str, Any], room: int) ->
     tokens_BT = torch.randint(4, 13, (2, 20), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         logits, state = model.step(tokens_BT, model.start((2, room)))
-        assert state.length == 20
+        assert state.ages == 20
         assert torch.equal(logits, model.step(tokens_BT, model.start((2, 0)))[0])
         if room == 64:
             assert state.caches[0].k_BGSK.shape[2] == 64, "the room that was asked for is still the same"
@@ -110,3 +110,19 @@ def test_parts_of_gpt_have_their_own_defaults() -> None:
 def test_what_does_not_fit_is_refused(table: dict[str, Any], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         parse(Recipe, {"model": table})
+
+
+@torch.no_grad()
+def test_padding_beyond_the_last_position_refuses_nobody() -> None:
+    """A row near its end shares a step with one that reads a long prompt: only real tokens need positions."""
+    model = build({**GPT, "position": {"kind": "learned", "longest": 10}})
+    old_BT, prompt = torch.randint(4, 13, (1, 8)), [5, 6, 7, 8, 9]
+    _, state = model.step(old_BT, model.start((1, 0)))
+    state = state.join(model.start((1, 0)))
+    tokens_BT, lengths_B = torch.tensor([[4, 0, 0, 0, 0], prompt]), torch.tensor([1, 5])
+    logits_BTW, state = model.step(tokens_BT, state, lengths_B)
+    expected = model.head(model(torch.cat((old_BT, tokens_BT[:1, :1]), dim=1)))
+    assert torch.allclose(logits_BTW[0, 0], expected[0, -1], atol=1e-5)
+    assert torch.allclose(logits_BTW[1], model.head(model(torch.tensor([prompt])))[0], atol=1e-5)
+    with pytest.raises(OptionError, match="a sequence of 11 tokens does not fit into 10 positions"):
+        model.step(torch.tensor([[4, 4], [4, 0]]), state, torch.tensor([2, 1]))

@@ -14,6 +14,7 @@ import regard
 from regard.core.errors import DataError, RecipeError
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
+from regard.data.modalities.both import Modalities
 from regard.data.tokenizers import BpeTokenizer, CharacterTokenizer, Tokenizer, WordTokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.layers.embeddings import BorrowedEmbedding
@@ -65,9 +66,9 @@ def filled(
 ) -> torch.nn.Module:
     """A new model for these vocabularies, its embeddings borrowed."""
     recipe = Recipe.read("copy", [*TINY, *settings])
-    sizes = build_task(recipe, Corpus({}, Ledger()), vocabularies).ports()
-    model = build_model(recipe, sizes)
-    borrow_vectors(recipe, model, vocabularies, tmp_path / "checkpoints", [listener] if listener else [])
+    modalities = Modalities.of_text(vocabularies)
+    model = build_model(recipe, build_task(recipe, Corpus({}, Ledger()), modalities).ports())
+    borrow_vectors(recipe, model, modalities, tmp_path / "checkpoints", [listener] if listener else [])
     return model
 
 
@@ -215,7 +216,7 @@ def test_each_side_has_its_own_file_where_each_has_its_vocabulary(tmp_path: Path
 
 def test_other_embeddings_are_left_alone(tmp_path: Path) -> None:
     recipe = Recipe.read("copy")
-    both = one("a b c")
+    both = Modalities.of_text(one("a b c"))
     model = build_model(recipe, build_task(recipe, Corpus({}, Ledger()), both).ports())
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     borrow_vectors(recipe, model, both, tmp_path)

@@ -14,6 +14,7 @@ from hypothesis import strategies as some
 
 from regard.cli.main import main
 from regard.core.errors import DataError, OptionError
+from regard.core.inputs import States
 from regard.core.symbols import Specials
 from regard.data.modalities.text.enclosing import Window
 from regard.layers.headed import Pool, mean_state
@@ -65,7 +66,8 @@ def test_the_mean_leaves_padding_out() -> None:
 
 
 def test_pooling_follows_what_states_know() -> None:
-    states, lengths = torch.arange(24.0).view(2, 3, 4), torch.tensor([2, 3])
+    x_BND, lengths_B = torch.arange(24.0).view(2, 3, 4), torch.tensor([2, 3])
+    padded, full = States(x_BND, lengths_B), States(x_BND)
 
     class Left:
         causal = True
@@ -73,9 +75,11 @@ def test_pooling_follows_what_states_know() -> None:
     class Both:
         causal = False
 
-    assert torch.equal(Pool("auto", Left())(states, lengths), torch.stack([states[0, 1], states[1, 2]]))
-    assert torch.equal(Pool("auto", Both())(states, lengths), mean_state(states, lengths))
-    assert torch.equal(Pool("first", Both())(states, lengths), states[:, 0])
+    assert torch.equal(Pool("auto", Left())(padded), torch.stack([x_BND[0, 1], x_BND[1, 2]]))
+    assert torch.equal(Pool("auto", Left())(full), x_BND[:, 2])
+    assert torch.equal(Pool("auto", Both())(padded), mean_state(x_BND, lengths_B))
+    assert torch.equal(Pool("auto", Both())(full), x_BND.mean(dim=1))
+    assert torch.equal(Pool("first", Both())(padded), x_BND[:, 0])
     with pytest.raises(OptionError, match="has no pooler"):
         Pool("pooler", Both())
 

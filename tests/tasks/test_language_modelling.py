@@ -14,9 +14,10 @@ from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
 from regard.core.symbols import EOS
 from regard.core.task import Session
+from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
-from regard.data.texts import HeldText, TextCorpus
+from regard.data.texts import HeldText
 from regard.data.tokenizers import CharacterTokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Greedy
@@ -32,7 +33,7 @@ def task(text: str = TEXT, validation: str = TEXT[:95], **changes: Any) -> Langu
     if validation:
         splits["validation"] = (HeldText("validation", validation),)
     config = LanguageModelConfig(**{"context": 7, "sample": 0, **changes})
-    return config.build(TextCorpus(splits, Ledger()), Modalities.of_text(Vocabularies(tokenizer, tokenizer)), seed=5)
+    return config.build(Corpus(splits, Ledger()), Modalities.of_text(Vocabularies(tokenizer, tokenizer)), seed=5)
 
 
 def model_for(one: LanguageModelling, kind: str = "gpt") -> Any:
@@ -149,6 +150,4 @@ def test_what_does_not_go_together_is_refused() -> None:
         carrying.states(model_for(carrying), carrying.collate([carrying.examples("train", 0)[0]]))
     with pytest.raises(DataError, match=r"the training text has 6 tokens, and one window takes 8; .*task\.context"):
         task(text="the ").examples("train", 0)
-    with pytest.raises(OptionError, match="running text is tokenised once"):
-        LanguageModelConfig().build(TextCorpus({}, Ledger()), None, 1, 0.1)  # type: ignore[arg-type]
     assert list(task(validation="").examples("validation", 0)) == []

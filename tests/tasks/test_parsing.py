@@ -15,8 +15,8 @@ from regard.core.errors import DataError, RecipeError
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
+from regard.data.sources.treebanks import pair_of
 from regard.data.tokenizers import TokenizerPart, WordTokenizer
-from regard.data.treebanks import pair_of
 from regard.data.trees import parse
 from regard.data.vocabularies import Vocabularies
 from regard.data.whitespace import WhitespaceTokenizer

@@ -11,10 +11,11 @@ import torch
 
 from regard.core.errors import DataError, OptionError
 from regard.core.task import Session
-from regard.data.examples import ExampleCorpus
+from regard.data.corpus import Corpus
+from regard.data.examples import Asked, Reference
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
-from regard.data.questions import Asked, Reference, WorldQuestions
+from regard.data.sources.questions import WorldQuestions
 from regard.data.tokenizers import BpeTokenizer, Tokenizer, WordTokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.data.word_pieces import WordPieceTokenizer
@@ -45,7 +46,7 @@ def asked_about(number: int) -> Asked:
 
 
 def task_over(examples: list[Asked], tokenizer: Tokenizer | None = None, **settings: Any) -> QuestionAnswering:
-    corpus = ExampleCorpus({"train": tuple(examples)}, Ledger())
+    corpus = Corpus({"train": tuple(examples)}, Ledger())
     made = tokenizer or WordTokenizer(minimum_frequency=1).train([text for one in examples for text in one.texts()])
     config = QuestionAnsweringConfig(**settings).settled(corpus)
     return config.build(corpus, Modalities.of_text(Vocabularies(made, made)), 1)
@@ -66,7 +67,8 @@ def session(model: Headed) -> Session:
 
 @pytest.mark.parametrize("kind", [WordPieceTokenizer(vocabulary=120), BpeTokenizer(vocabulary=500)], ids=["wp", "bpe"])
 def test_the_labels_of_windows_spell_the_answers(kind: Any) -> None:
-    own = list(WorldQuestions(train=60, validation=1, test=0, compositional=0).load(1, Ledger()).splits["train"])
+    sizes = {"train_size": 60, "validation_size": 1, "test_size": 0, "compositional_size": 0}
+    own = list(WorldQuestions(**sizes).load(1, Ledger()).splits["train"])
     tokenizer = kind.train([text for one in own for text in one.texts()])
     task = task_over(own, tokenizer, longest=36, stride=5, longest_question=14)
     held = [0] * len(own)

@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from regard.core.errors import DataError, OptionError
+from regard.core.inputs import Inputs
 from regard.core.task import Session
-from regard.data.examples import ExampleCorpus
+from regard.data.corpus import Corpus
+from regard.data.examples import Tagged
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
-from regard.data.tagged import Tagged
 from regard.data.vocabularies import Vocabularies
 from regard.data.word_pieces import WordPieceTokenizer
 from regard.decoding.options import Greedy
@@ -29,7 +30,7 @@ from regard.runs.train import train
 from regard.tasks.tagging import Tagging, TaggingConfig
 
 TINY = {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "dropout": 0.0, "position": {"longest": 40}}
-MOODS = {"kind": "world-moods", "train": 20, "validation": 2, "test": 2, "compositional": 0}
+MOODS = {"kind": "world-moods", "train_size": 20, "validation_size": 2, "test_size": 2, "compositional_size": 0}
 NAMES, PLACES, VERBS = ("Ann", "Bob", "Eve", "Tom"), ("Paris", "Rome", "Oslo"), ("sees", "likes", "leaves")
 
 
@@ -202,10 +203,10 @@ SENTENCES = (
 
 
 def tagging(longest: int = 20, splits: dict[str, tuple[Tagged, ...]] | None = None, **changes: Any) -> Tagging:
-    corpus = ExampleCorpus(splits or {"train": SENTENCES}, Ledger())
+    corpus = Corpus(splits or {"train": SENTENCES}, Ledger())
     pieces = WordPieceTokenizer(vocabulary=30, minimum_frequency=1)
-    vocabularies = Vocabularies.train(pieces, corpus)  # type: ignore[arg-type]
-    return TaggingConfig(longest=longest, **changes).settled(corpus).build(corpus, Modalities.of_text(vocabularies), seed=1)
+    modalities = Modalities.of_text(Vocabularies.train(pieces, corpus))  # type: ignore[arg-type]
+    return TaggingConfig(longest=longest, **changes).settled(corpus).build(corpus, modalities, seed=1)
 
 
 def model_of(task: Tagging) -> torch.nn.Module:
@@ -236,7 +237,7 @@ def test_the_loss_is_read_at_the_first_piece_of_each_word() -> None:
     model = model_of(task)
     words = [task.reader.tokenizer.encode(word) for word in SENTENCES[0].words]
     ids = [1, *(id for own in words for id in own), 2]
-    logits_SC = model(torch.tensor([ids]), torch.tensor([len(ids)]))[0]
+    logits_SC = model(Inputs(torch.tensor([ids]), torch.tensor([len(ids)])))[0]
     firsts = 1 + np.cumsum([0, *map(len, words)])[:-1]
     wanted = [(place, task.places[tag]) for place, tag, own in zip(firsts, SENTENCES[0].tags, words) if own]
     expected = -sum(float(logits_SC.log_softmax(-1)[place, label].detach()) for place, label in wanted)

@@ -66,7 +66,7 @@ def test_scores_of_a_split_have_their_stable_names(task: Translation) -> None:
 
 def test_with_consistency_a_pair_passes_twice_and_only_in_training(task: Translation) -> None:
     """Without dropout both passes are one, and the loss is the plain one; validation never pays for two."""
-    consistent = Translation(TranslationConfig(consistency=5.0), task.corpus, task.vocabularies, 1, 0.0)
+    consistent = Translation(TranslationConfig(consistency=5.0), task.corpus, task.vocabularies, 1)
     batch = task.collate(task.examples("validation", 0))
     rows: list[int] = []
     model = model_with(64, task, dropout=0.0)

@@ -1,4 +1,4 @@
-"""Heads: they own the projections and the cache, project a memory once per source, and take any mechanism."""
+"""Heads: they own the projections, project a memory once per source, and take any mechanism."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-import torch
 from torch import Tensor, nn
 
 from regard.attention import HeadsPart
+from regard.attention.cache import AttentionCache
 from regard.attention.formulas import join_heads, split_heads
-from regard.attention.masks import Mask
+from regard.attention.masks import CAUSAL, Mask
+from regard.attention.memory import Memory
 from regard.core.seams import Mechanism, Position
 
 
@@ -55,11 +56,16 @@ class SelfHeads(Protocol):
     shape: HeadShape
 
     def __call__(
-        self, x_BTD: Tensor, mask: Mask, position: Position | None = None, cache: Cache | None = None
+        self,
+        x_BTD: Tensor,
+        mask: Mask,
+        position: Position | None = None,
+        cache: AttentionCache | None = None,
+        lengths_B: Tensor | None = None,
     ) -> Tensor: ...
 
-    def new_cache(self, rows: int, like: Tensor, room: int = 0) -> Cache:
-        """An empty one; with room for so many positions nothing is moved until they are full."""
+    def new_cache(self, rows: int, like: Tensor, room: int = 0) -> AttentionCache:
+        """An empty one of the mechanism's kind, with room for so many positions before anything is moved."""
         ...
 
 
@@ -92,35 +98,39 @@ class SelfAttention(nn.Module):
         xavier((*self.project.weight.split(self.shape.splits), self.output.weight), self)
 
     def forward(
-        self, x_BTD: Tensor, mask: Mask, position: Position | None = None, cache: Cache | None = None
+        self,
+        x_BTD: Tensor,
+        mask: Mask,
+        position: Position | None = None,
+        cache: AttentionCache | None = None,
+        lengths_B: Tensor | None = None,
     ) -> Tensor:
-        """With a cache: of new positions over everything so far."""
+        """With a cache: of new positions (of each row the first ``lengths_B``) over everything so far."""
         q_BTJ, k_BTJ, v_BTJ = self.projected(x_BTD)
         q_BHTK = self.query_norm(split_heads(q_BTJ, self.shape.heads))
         k_BGSK = self.key_norm(split_heads(k_BTJ, self.shape.groups))
         v_BGSV = split_heads(v_BTJ, self.shape.groups)
         bias = None
         if position is not None:
-            q_BHTK = position.rotate(q_BHTK, mask.offset)
-            k_BGSK = position.rotate(k_BGSK, mask.offset)
+            q_BHTK = position.rotate(q_BHTK, mask.places)
+            k_BGSK = position.rotate(k_BGSK, mask.places)
+        if cache is not None and not self.mechanism.keeps_keys:
+            own = CAUSAL if lengths_B is None else CAUSAL & Mask(lengths_B=lengths_B)
+            return self.output(join_heads(attend(self.mechanism, q_BHTK, k_BGSK, v_BGSV, own, None, cache)))
         if cache is not None:
-            k_BGSK, v_BGSV = cache.extend(k_BGSK, v_BGSV)
+            k_BGSK, v_BGSV = cache.extend(k_BGSK, v_BGSV, lengths_B)
         if position is not None:
-            bias = position.bias(q_BHTK.shape[-2], k_BGSK.shape[-2], mask.offset)
-        out_BHTV = attend(self.mechanism, q_BHTK, k_BGSK, v_BGSV, mask, bias)
-        return self.output(join_heads(out_BHTV))
+            bias = position.bias(q_BHTK.shape[-2], k_BGSK.shape[-2], mask.places)
+        return self.output(join_heads(attend(self.mechanism, q_BHTK, k_BGSK, v_BGSV, mask, bias)))
 
     def projected(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values, of all heads side by side."""
         q_BTJ, k_BTJ, v_BTJ = self.project(x_BTD).split(self.shape.splits, dim=-1)
         return q_BTJ, k_BTJ, v_BTJ
 
-    def new_cache(self, rows: int, like: Tensor, room: int = 0) -> Cache:
-        """An empty one; with room for so many positions nothing is moved until they are full."""
+    def new_cache(self, rows: int, like: Tensor, room: int = 0) -> AttentionCache:
         shape = self.shape
-        k = like.new_empty(rows, shape.groups, room, shape.key_width)
-        v = like.new_empty(rows, shape.groups, room, shape.value_width)
-        return Cache(k, v)
+        return self.mechanism.new_cache(rows, shape.groups, shape.key_width, shape.value_width, like, room)
 
     def residual_outputs(self) -> tuple[nn.Linear, ...]:
         return (self.output,)
@@ -191,70 +201,22 @@ class MultiHeadConfig(HeadsPart):
 
 
 def attend(
-    mechanism: Mechanism, q_BHTK: Tensor, k_BGSK: Tensor, v_BGSV: Tensor, mask: Mask, bias: Tensor | None
+    mechanism: Mechanism,
+    q_BHTK: Tensor,
+    k_BGSK: Tensor,
+    v_BGSV: Tensor,
+    mask: Mask,
+    bias: Tensor | None,
+    cache: AttentionCache | None = None,
 ) -> Tensor:
     """Lets every head read; grouped keys and values are shown to each head of their group."""
     repeats = q_BHTK.shape[1] // k_BGSK.shape[1]
     if repeats > 1:
         k_BGSK = k_BGSK.repeat_interleave(repeats, dim=1)
         v_BGSV = v_BGSV.repeat_interleave(repeats, dim=1)
+    if cache is not None:
+        return mechanism(q_BHTK, k_BGSK, v_BGSV, mask, bias, cache)
     return mechanism(q_BHTK, k_BGSK, v_BGSV, mask, bias)
-
-
-@dataclass(slots=True)
-class Memory:
-    """A projected source: one row of keys and values for each sentence, and who may look."""
-
-    k_BGSK: Tensor
-    v_BGSV: Tensor
-    mask: Mask
-
-    def select(self, sentences: Tensor) -> Memory:
-        """Keeps the given sentences."""
-        return Memory(self.k_BGSK[sentences], self.v_BGSV[sentences], self.mask.select(sentences))
-
-
-def sentences_kept(rows: Tensor, before: int, sentences: int) -> Tensor | None:
-    """The sentences whose memories the kept ``rows`` (of ``before``) read, in order; None: all, as they stand.
-
-    Rows of a sentence stand together, equally many for each; where that is lost, every row gets a memory of its own.
-    """
-    owners = rows // (before // sentences)
-    kept, counts = torch.unique_consecutive(owners, return_counts=True)
-    if bool((counts != counts[0]).any()):
-        return owners
-    same = len(kept) == sentences and bool((kept == torch.arange(sentences, device=kept.device)).all())
-    return None if same else kept
-
-
-@dataclass(slots=True)
-class Cache:
-    """Keys and values of the positions seen so far, in room that grows by doubling."""
-
-    k_BGSK: Tensor
-    v_BGSV: Tensor
-    length: int = 0
-
-    def extend(self, k_BGTK: Tensor, v_BGTV: Tensor) -> tuple[Tensor, Tensor]:
-        """Appends new positions and returns everything so far."""
-        new = self.length + k_BGTK.shape[2]
-        if new > self.k_BGSK.shape[2]:
-            capacity = max(2 * self.length, new, 16)
-            self.k_BGSK = _with_room(self.k_BGSK, self.length, capacity)
-            self.v_BGSV = _with_room(self.v_BGSV, self.length, capacity)
-        self.k_BGSK[:, :, self.length : new] = k_BGTK
-        self.v_BGSV[:, :, self.length : new] = v_BGTV
-        self.length = new
-        return self.k_BGSK[:, :, :new], self.v_BGSV[:, :, :new]
-
-    def reorder(self, rows: Tensor) -> Cache:
-        return Cache(self.k_BGSK.index_select(0, rows), self.v_BGSV.index_select(0, rows), self.length)
-
-
-def _with_room(held: Tensor, length: int, capacity: int) -> Tensor:
-    larger = held.new_empty(held.shape[0], held.shape[1], capacity, held.shape[3])
-    larger[:, :, :length] = held[:, :, :length]
-    return larger
 
 
 def xavier(weights: tuple[Tensor, ...], module: nn.Module) -> None:

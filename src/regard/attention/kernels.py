@@ -65,7 +65,7 @@ def short_attention_by_hand(
     """The whole matrix at once, or under a triangle in blocks of queries that leave out what lies ahead of them."""
     queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
     rows = max(64 if kinds.products.itemsize > 2 else 128, 64 * math.ceil(queries / 256))
-    if not mask.causal or queries < 2 * rows:
+    if not mask.causal or queries < 2 * rows or mask.places_BT is not None:
         return _ShortAttention.apply(q_BHTK, k_BHSK, v_BHSV, added, may_look, kinds)
     stops = [*range(rows, queries, rows), queries]
     seen = [*(min(mask.offset + stop, keys) for stop in stops[:-1]), keys]
@@ -250,7 +250,7 @@ def additive_mask(
     Forbidden keys get a large finite number: their weight underflows to exactly 0 beside any allowed key,
     a row without allowed keys stays finite, and ``exp`` stays away from slow denormal numbers.
     """
-    if mask.is_causal_only and not torch.compiler.is_compiling():
+    if mask.is_causal_only and keys > 1 and not torch.compiler.is_compiling():
         forbidden = triangle(queries, keys, kind, device)
     else:
         may_look = mask.dense(queries, keys, device)

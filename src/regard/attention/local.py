@@ -8,41 +8,29 @@ from torch import Tensor, nn
 
 from regard.attention import ReachPart, formulas
 from regard.attention.masks import Mask
+from regard.attention.mechanism import MatrixMechanism
 from regard.attention.softmax import Softmax, softmax_weights
 from regard.core.seams import Mechanism
 
 
-class Monotonic(nn.Module):
+class Monotonic(MatrixMechanism):
     """Local-m: step t looks at the positions t − D … t + D (Luong et al. 2015, section 3.2)."""
-
-    causal = False
-    cacheable = True
-    has_matrix = True
 
     def __init__(self, score: nn.Module, window: int) -> None:
         super().__init__()
         self.score = score
         self.window = window
 
-    def forward(
-        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
-    ) -> Tensor:
-        return formulas.read(self.weights(q_BHTK, k_BHSK, mask, bias), v_BHSV)
-
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
-        near = Mask(window=self.window + 1, offset=mask.offset)
+        near = Mask(window=self.window + 1).at(mask.places)
         return softmax_weights(self.score(q_BHTK, k_BHSK), mask & near, bias)
 
 
-class Predictive(nn.Module):
+class Predictive(MatrixMechanism):
     """Local-p: the query itself says where to look, p_t = S · sigmoid(v_pᵀ tanh(W_p q)), and a Gaussian around
     p_t favours what is near (Luong et al. 2015, eq. 9 and 10). As published, the weights within the window are
     multiplied by the Gaussian after the softmax, so a row sums to one at most.
     """
-
-    causal = False
-    cacheable = True
-    has_matrix = True
 
     def __init__(self, score: nn.Module, window: int, query_width: int) -> None:
         super().__init__()
@@ -51,15 +39,10 @@ class Predictive(nn.Module):
         self.inner = nn.Linear(query_width, query_width, bias=False)
         self.outer = nn.Linear(query_width, 1, bias=False)
 
-    def forward(
-        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
-    ) -> Tensor:
-        return formulas.read(self.weights(q_BHTK, k_BHSK, mask, bias), v_BHSV)
-
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
         positions_S = torch.arange(k_BHSK.shape[-2], device=k_BHSK.device)
         centre_BHT1 = self.centre(q_BHTK, mask, len(positions_S))
-        near = Mask(dense_BHTS=(positions_S - centre_BHT1).abs() <= self.window, offset=mask.offset)
+        near = Mask(dense_BHTS=(positions_S - centre_BHT1).abs() <= self.window).at(mask.places)
         weights_BHTS = softmax_weights(self.score(q_BHTK, k_BHSK), mask & near, bias)
         return weights_BHTS * formulas.gaussian(positions_S, centre_BHT1, self.window)
 

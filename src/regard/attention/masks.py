@@ -11,13 +11,16 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from regard.attention.places import Places
+
 
 @dataclass(frozen=True, eq=False)
 class Mask:
     """A conjunction of structured rules; ``&`` combines two.
 
-    ``offset`` is the position of the first query among the keys: 0 in a full pass, the number of cached
-    positions when queries come later than their keys.
+    ``offset`` is the place of the first query among the keys: 0 in a full pass, the number of cached positions when
+    queries come later than their keys. Where rows differ in age, ``places_BT`` tells the place of each query instead
+    (``places_BHT``: of each head's).
     """
 
     causal: bool = False
@@ -27,10 +30,11 @@ class Mask:
     key_segments_BS: Tensor | None = None
     dense_BHTS: Tensor | None = None  # any further rule, broadcastable to weights_BHTS
     offset: int = 0
+    places_BT: Tensor | None = None
 
     def __and__(self, other: Mask) -> Mask:
-        if self.offset != other.offset:
-            raise ValueError(f"masks with different offsets do not combine: {self.offset} and {other.offset}")
+        if self.offset != other.offset or self.places_BT is not other.places_BT:
+            raise ValueError(f"masks with different offsets do not combine: {self.places} and {other.places}")
         return Mask(
             causal=self.causal or other.causal,
             window=min(filter(None, (self.window, other.window)), default=0),
@@ -39,11 +43,19 @@ class Mask:
             key_segments_BS=_only_one(self.key_segments_BS, other.key_segments_BS),
             dense_BHTS=_either(self.dense_BHTS, other.dense_BHTS, torch.logical_and),
             offset=self.offset,
+            places_BT=self.places_BT,
         )
 
-    def at(self, offset: int) -> Mask:
-        """The same rules for queries that start at another position."""
-        return replace(self, offset=offset)
+    @property
+    def places(self) -> Places:
+        """Where the queries stand, as ``at`` takes it."""
+        return self.offset if self.places_BT is None else self.places_BT
+
+    def at(self, places: Places) -> Mask:
+        """The same rules for queries that start at another place, or stand at these."""
+        if isinstance(places, Tensor):
+            return replace(self, offset=0, places_BT=places)
+        return replace(self, offset=places, places_BT=None)
 
     def select(self, rows_B: Tensor) -> Mask:
         """The same rules for the given sentences of the batch."""
@@ -55,19 +67,22 @@ class Mask:
             query_segments_BT=_rows(self.query_segments_BT, rows_B),
             key_segments_BS=_rows(self.key_segments_BS, rows_B),
             dense_BHTS=_rows(dense, rows_B) if has_rows else dense,
+            places_BT=_rows(self.places_BT, rows_B),
         )
 
     def part(self, queries: slice | None = None, heads: Sequence[int] | None = None) -> Mask:
         """The same rules for queries in a row (from ``start`` to ``stop``), and for some of the heads."""
-        dense, segments_BT, offset = self.dense_BHTS, self.query_segments_BT, self.offset
+        dense, segments_BT, places = self.dense_BHTS, self.query_segments_BT, self.places
         if heads is not None and dense is not None and dense.dim() > 2 and dense.shape[-3] > 1:
             dense = dense[..., list(heads), :, :]
+        if heads is not None and isinstance(places, Tensor) and places.dim() > 2 and places.shape[1] > 1:
+            places = places[:, list(heads)]
         if queries is not None:
-            offset += queries.start
+            places = places[..., queries] if isinstance(places, Tensor) else places + queries.start
             segments_BT = None if segments_BT is None else segments_BT[:, queries]
             if dense is not None and dense.shape[-2] > 1:
                 dense = dense[..., queries, :].clone()  # what is held must not hold the rest
-        return replace(self, query_segments_BT=segments_BT, dense_BHTS=dense, offset=offset)
+        return replace(self, query_segments_BT=segments_BT, dense_BHTS=dense).at(places)
 
     @property
     def is_everything(self) -> bool:
@@ -79,20 +94,19 @@ class Mask:
     @property
     def is_causal_only(self) -> bool:
         """Just the triangle from the first position on, which the fused kernel builds by itself."""
-        return self.causal and self.offset == 0 and replace(self, causal=False).is_everything
+        from_the_first = self.offset == 0 and self.places_BT is None
+        return self.causal and from_the_first and replace(self, causal=False).is_everything
 
     def dense(self, queries: int, keys: int, device: torch.device | None = None) -> Tensor | None:
         """may_look_BHTS, broadcastable, or None where every query may look at every key."""
         rules: list[Tensor] = []
-        if self.causal or self.window:
-            distance_TS = (
-                torch.arange(self.offset, self.offset + queries, device=device)[:, None]
-                - torch.arange(keys, device=device)[None, :]
-            )
-            if self.causal:
-                rules.append(distance_TS >= 0)
+        causal = self.causal and not self._comes_last(keys)
+        if causal or self.window:
+            distance = self._distance(queries, keys, device)
+            if causal:
+                rules.append(distance >= 0)
             if self.window:
-                rules.append(distance_TS.abs() < self.window)
+                rules.append(distance.abs() < self.window)
         if self.lengths_B is not None:
             rules.append((torch.arange(keys, device=device) < self.lengths_B[:, None])[:, None, None, :])
         if self.query_segments_BT is not None and self.key_segments_BS is not None:
@@ -106,6 +120,18 @@ class Mask:
         for rule in rules[1:]:
             may_look = may_look & rule
         return may_look.view((1,) * (4 - may_look.dim()) + may_look.shape)
+
+    def _comes_last(self, keys: int) -> bool:
+        """Whether the first query stands at the last key already, as in a step of one token: nothing lies ahead."""
+        return self.places_BT is None and not torch.compiler.is_compiling() and self.offset >= keys - 1
+
+    def _distance(self, queries: int, keys: int, device: torch.device | None) -> Tensor:
+        """How far each key lies behind each query: distance_TS, or distance_BHTS where rows differ."""
+        keys_S = torch.arange(keys, device=device)
+        if self.places_BT is None:
+            return torch.arange(self.offset, self.offset + queries, device=device)[:, None] - keys_S
+        places_BHT = self.places_BT if self.places_BT.dim() > 2 else self.places_BT[:, None]
+        return places_BHT[..., None] - keys_S
 
 
 EVERYTHING = Mask()

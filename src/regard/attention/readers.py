@@ -8,8 +8,9 @@ from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
 from regard.attention import REACHES, ReachPart, ReaderPart
-from regard.attention.heads import Memory
 from regard.attention.masks import Mask
+from regard.attention.memory import Memory
+from regard.attention.places import Places
 from regard.attention.softmax import DotScore, ProjectedAdditiveScore
 from regard.core.errors import RecipeError
 from regard.core.seams import Mechanism
@@ -28,10 +29,12 @@ class Reader(nn.Module):
         """Projected keys, and the encoder's states as they are for values."""
         return Memory(self.project_key(states_BSC).unsqueeze(1), states_BSC.unsqueeze(1), mask)
 
-    def forward(self, states_RTD: Tensor, memory: Memory, position: int = 0) -> Tensor:
-        """context_RTC for decoder states from ``position`` on. Rows that share a sentence stand where heads do."""
+    def forward(self, states_RTD: Tensor, memory: Memory, places: Places = 0) -> Tensor:
+        """context_RTC for decoder states at these places. Rows that share a sentence stand where heads do."""
         q_BNTK = self.project_query(states_RTD).unflatten(0, (len(memory.k_BGSK), -1))
-        context_BNTC = self.mechanism(q_BNTK, memory.k_BGSK, memory.v_BGSV, memory.mask.at(position))
+        if isinstance(places, Tensor):
+            places = places.unflatten(0, q_BNTK.shape[:2])
+        context_BNTC = self.mechanism(q_BNTK, memory.k_BGSK, memory.v_BGSV, memory.mask.at(places))
         return context_BNTC.flatten(0, 1)
 
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard.attention import AttentionContext, MechanismPart, formulas
 from regard.attention.kernels import by_hand, fused_attention, short_attention
 from regard.attention.masks import Mask
+from regard.attention.mechanism import MatrixMechanism
 from regard.core.precision import narrow_type
 from regard.core.seams import Mechanism
 
@@ -22,22 +23,13 @@ NARROW_GAIN = 4  # in narrow numbers the products gain more than the fused kerne
 CAUSAL_GAIN = 16  # and again, where they leave out the keys that nobody in a block of queries may see
 
 
-class Softmax(nn.Module):
-    """Attention with weights softmax(score(q, k)); exact, with a matrix, causal by mask, cacheable."""
-
-    causal = False
-    cacheable = True
-    has_matrix = True
+class Softmax(MatrixMechanism):
+    """Attention with weights softmax(score(q, k))."""
 
     def __init__(self, score: nn.Module, temperature: float = 1.0) -> None:
         super().__init__()
         self.score = score
         self.temperature = temperature
-
-    def forward(
-        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
-    ) -> Tensor:
-        return formulas.read(self.weights(q_BHTK, k_BHSK, mask, bias), v_BHSV)
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
         return softmax_weights(self.score(q_BHTK, k_BHSK), mask, bias, self.temperature)
@@ -51,12 +43,8 @@ def softmax_weights(scores_BHTS: Tensor, mask: Mask, bias: Tensor | None, temper
     return formulas.normalise(scores_BHTS, may_look, temperature)
 
 
-class ScaledDot(nn.Module):
+class ScaledDot(MatrixMechanism):
     """softmax(QKᵀ/√d_k) V, exactly, by whichever kernel is fastest for the shape."""
-
-    causal = False
-    cacheable = True
-    has_matrix = True
 
     def forward(
         self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None

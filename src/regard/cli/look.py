@@ -13,8 +13,7 @@ from regard.core.errors import OptionError
 from regard.core.files import write_text
 
 if TYPE_CHECKING:
-    from regard.inspection.look.heads import Wanted
-    from regard.runs.load import Run
+    from regard.inspection.look.figures import Drawing
 
 EXAMPLES = """\b
 Examples:
@@ -57,22 +56,22 @@ def look(
     if run is None:
         raise OptionError("name a run folder, as regard look runs/first, or ask for the idea alone: regard look --idea")
     from regard.cli.predict import readable
-    from regard.inspection.asking import split_questions
-    from regard.inspection.look.gathering import look as seen
+    from regard.inspection.look.figures import Drawings
+    from regard.inspection.look.gathering import look as look_inside
     from regard.inspection.look.page import look_page
+    from regard.inspection.probes import split_probes
     from regard.runs.load import load
 
     loaded = load(run)
     if target and not texts:
         raise OptionError("--target is the answer to a text; give the text too")
     wanted = Wanted(numbers(layers, "--layers"), numbers(heads, "--heads"))
-    given = readable(texts) if texts else split_questions(loaded, "validation", examples=1)
+    given = readable(texts) if texts else split_probes(loaded, "validation", examples=1)
+    drawn = None if png is None else Drawings(wanted)
     with counting("looking") as progress:
-        found = seen(loaded, given, readable(target), wanted=wanted, progress=progress)
-    if png is not None:
-        if not texts:
-            raise OptionError("--png draws texts; give at least one")
-        draw(loaded, readable(texts), readable(target), wanted, png)
+        found = look_inside(loaded, given, readable(target), wanted=wanted, progress=progress, watch=drawn)
+    if drawn is not None:
+        draw(drawn.finished(found.statistics), png)
     _finish(out or run / "look.html", look_page(found), found.left_out, open_=open_, as_json=as_json)
 
 
@@ -85,12 +84,9 @@ def numbers(text: str, option: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, parts)))
 
 
-def draw(run: Run, texts: list[str], targets: list[str], wanted: Wanted, folder: Path) -> None:
-    """Every chosen head on every text, the depths, and the heads by their entropy."""
-    from regard.inspection.look.figures import figures
-
+def draw(made: list[Drawing], folder: Path) -> None:
+    """Every figure under its name."""
     folder.mkdir(parents=True, exist_ok=True)
-    made = figures(run, texts, targets, wanted)
     with counting("drawing") as progress:
         for number, (name, figure) in enumerate(made, start=1):
             figure().save(folder / f"{name}.png")

@@ -98,10 +98,7 @@ def train_here(
     )
     if page is not None:
         say(plain(f"what it has learned: {page}"))
-    gap = ""
-    if chosen.task.kind == "masked-language-model":
-        gap = f" with a {'<mask>' if chosen.tokenizer.kind == 'bpe' else '[MASK]'}"
-    asked = "--prompt \"a beginning\"" if page is not None else f"\"a sentence{gap}\""
+    asked = chosen.task.example(chosen.tokenizer) if chosen.input.is_text else chosen.input.example
     say(plain(f"next: regard evaluate {out}\n      regard predict {out} {asked}"), style="dim")
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from regard.core.answers import LabelAnswer, SpanAnswer, TagsAnswer
 
 if TYPE_CHECKING:
+    import numpy as np
     from torch import Tensor, nn
 
+    from regard.core.probe import Probe
     from regard.core.task import Session
     from regard.data.corpus import Pair
-    from regard.data.modalities.text.enclosing import Enclosed
     from regard.decoding.engine import TorchEngine
     from regard.tasks.continuation import Continuation
     from regard.tasks.filling import Filling
@@ -136,14 +137,22 @@ class HasLabels(Protocol):
 
 
 @runtime_checkable
-class ReadsTexts(Protocol):
-    """Reads a text (or two, with a tab between them) between special symbols, at most ``max_length`` tokens of it."""
+class Probeable(Protocol):
+    """Makes of inputs what its model is asked, for those who look inside, check and export.
 
-    @property
-    def max_length(self) -> int: ...
+    Law: the model is asked the same as in training; rows that are asked together answer as each alone.
+    """
 
-    def enclose(self, text: str) -> Enclosed: ...
+    def probe(self, session: Session, raw: Any, target: str = "") -> Probe:
+        """One raw input; where an answer is read beside it, with the target, or the answer that the model finds."""
+        ...
 
-    def enclosed(self, item: Any) -> Enclosed:
-        """An example as it is read."""
+    def probe_examples(self, session: Session, items: Sequence[Any]) -> Probe:
+        """Encoded examples side by side, as ``examples`` gives them; the axes are those of the first."""
+        ...
+
+    def random_examples(
+        self, session: Session, generator: np.random.Generator, rows: int, length: int
+    ) -> Sequence[Any]:
+        """Examples of no meaning, of different sizes where they have some, at most ``length`` positions long."""
         ...

@@ -57,9 +57,10 @@ class Axis(NamedTuple):
     """What stands beside the rows or columns of a matrix of weights: a label each, and the grid that they fill, if any.
 
     ``shape`` is (rows, columns) for the patches of a picture, () for a line; ``extra`` positions (a class token) come
-    before the grid.
+    before the grid. ``separators`` are the places of symbols that close a text or stand between two.
     """
 
     labels: tuple[str, ...]
     shape: tuple[int, ...] = ()
     extra: int = 0
+    separators: tuple[int, ...] = ()

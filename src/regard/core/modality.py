@@ -74,4 +74,21 @@ class Modality(Protocol):
         """What is written beside its positions where attention is drawn."""
         ...
 
+    def describe(self, item: Any) -> str:
+        """The input in words: the text itself, or where the picture is found."""
+        ...
+
+    def random_items(self, generator: np.random.Generator, rows: int, length: int) -> Sequence[Any]:
+        """Items of no meaning, for checks: at most so many positions long, of different sizes where they have some."""
+        ...
+
     def save(self, folder: Path) -> None: ...
+
+
+@runtime_checkable
+class ShowsPixels(Protocol):
+    """A modality whose inputs can be drawn."""
+
+    def pixels(self, item: Any) -> np.ndarray:
+        """pixels_HWC, bytes, as the model is shown them."""
+        ...

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from regard.attention.cache import AttentionCache
     from regard.attention.masks import Mask
+    from regard.attention.places import Places
     from regard.core.anatomy import Anatomy
     from regard.core.inputs import Inputs, States
     from regard.core.task import Progress
@@ -25,27 +27,45 @@ class Mechanism(Protocol):
 
     Law: ``forward`` equals ``weights(...) @ v`` wherever ``has_matrix``; a masked key has no influence; a
     query that may look at nothing reads 0; with ``causal`` declared, no key after a query has influence even
-    without a mask; with ``cacheable`` declared, queries may arrive later than their keys (the mask's offset). Heads are
+    without a mask; with ``cacheable`` declared, queries may arrive later than their keys (the mask's places). Heads are
     independent: asked about some of them, ``weights`` gives theirs.
+
+    What it remembers between two steps of decoding is its own: ``new_cache`` makes it. With ``keeps_keys`` that is
+    every key and value, and its heads show it all of them. Without, they show it the new positions alone, under a mask
+    that speaks of these, and hand it its ``cache``, which it brings up to date.
     """
 
     causal: bool
     cacheable: bool
     has_matrix: bool
+    keeps_keys: bool
 
     def __call__(
-        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
+        self,
+        q_BHTK: Tensor,
+        k_BHSK: Tensor,
+        v_BHSV: Tensor,
+        mask: Mask,
+        bias: Tensor | None = None,
+        cache: AttentionCache | None = None,
     ) -> Tensor: ...
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
         """The exact matrix weights_BHTS, or NoMatrix."""
         ...
 
+    def new_cache(
+        self, rows: int, heads: int, key_width: int, value_width: int, like: Tensor, room: int = 0
+    ) -> AttentionCache:
+        """An empty one for so many rows and key/value heads, on the device of ``like``."""
+        ...
+
 
 class Position(Protocol):
     """Where a token stands. Any of the three may do nothing; a model calls all three and asks no questions.
 
-    Law: positions are counted from ``offset``, so a cached step equals the same row of the full pass.
+    ``places`` is the place of the first token, the others following it, or places_BT where rows differ in age.
+    Law: a token at a place is treated as at that place of the full pass, whatever else stands in the batch.
     """
 
     @property
@@ -53,16 +73,16 @@ class Position(Protocol):
         """How many positions there are; 0: as many as one likes."""
         ...
 
-    def embed(self, x_BTD: Tensor, offset: int = 0) -> Tensor:
+    def embed(self, x_BTD: Tensor, places: Places = 0) -> Tensor:
         """Acts on embeddings (absolute positions: added or concatenated)."""
         ...
 
-    def rotate(self, x_BHTK: Tensor, offset: int = 0) -> Tensor:
+    def rotate(self, x_BHTK: Tensor, places: Places = 0) -> Tensor:
         """Acts on queries and keys (rotary positions)."""
         ...
 
-    def bias(self, queries: int, keys: int, offset: int = 0) -> Tensor | None:
-        """Acts on scores: bias_HTS (relative positions)."""
+    def bias(self, queries: int, keys: int, places: Places = 0) -> Tensor | None:
+        """Acts on scores: bias_HTS, or bias_BHTS where rows differ (relative positions)."""
         ...
 
 
@@ -71,10 +91,14 @@ class DecodingState(Protocol):
 
     Law: rows that belong to one sentence stand together. ``reorder`` keeps the given rows, in that order; a
     row may be repeated or left out. It moves only what differs between the rows of one sentence; what is the
-    same for a whole sentence (its encoded source) is kept once. The old state is consumed.
+    same for a whole sentence (its encoded source) is kept once. ``join`` sets the rows of another state of the same
+    model behind these; they may be older or younger, and their sources longer or shorter. Who joins or leaves
+    changes nothing for the other rows. Old states are consumed.
     """
 
     def reorder(self, rows: Tensor) -> DecodingState: ...
+
+    def join(self, other: Any) -> DecodingState: ...
 
 
 @runtime_checkable
@@ -101,14 +125,16 @@ class Decodable(Protocol):
     """A model from which an answer can be read token by token.
 
     Law: ``step`` over tokens one by one gives the same logits as one step over all of them, and the same as
-    the parallel training pass. Nothing hides in the module: all memory is in the state.
+    the parallel training pass. Nothing hides in the module: all memory is in the state. With ``lengths_B`` only the
+    first so many tokens of each row are real: the rest pads it, leaves no trace in the state, and its logits mean
+    nothing.
     """
 
     def start(self, source: Any) -> DecodingState:
         """One row for each sentence of the source batch."""
         ...
 
-    def step(self, tokens_BT: Tensor, state: Any) -> tuple[Tensor, Any]:
+    def step(self, tokens_BT: Tensor, state: Any, lengths_B: Tensor | None = None) -> tuple[Tensor, Any]:
         """logits_BTW for what follows each token, and the new state; the old state is consumed."""
         ...
 
@@ -135,6 +161,19 @@ class Body(Protocol):
     def width(self) -> int: ...
 
     def represent(self, inputs: Inputs) -> States: ...
+
+
+@runtime_checkable
+class HasGrid(Protocol):
+    """A body whose positions fill a grid (the patches of a picture), row by row after its class token."""
+
+    @property
+    def grid(self) -> tuple[int, ...]: ...
+
+    @property
+    def class_tokens(self) -> int:
+        """How many positions come before those of the grid."""
+        ...
 
 
 @runtime_checkable

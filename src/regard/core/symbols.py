@@ -1,4 +1,4 @@
-"""The special symbols and what the data fixes about a model."""
+"""The special symbols of a vocabulary, and where they stand in one that came from elsewhere."""
 
 from __future__ import annotations
 
@@ -35,12 +35,3 @@ class Specials:
 
 
 OUR_SPECIALS = Specials()
-
-
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """What the data fixes about a model: how many symbols go in, how many come out, and whether they are the same."""
-
-    inputs: int
-    outputs: int
-    shared: bool = False

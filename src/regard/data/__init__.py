@@ -64,6 +64,11 @@ class TokenizerPart(Part):
         return None
 
     @property
+    def mask_symbol(self) -> str:
+        """How a hidden word is written."""
+        return "[MASK]"
+
+    @property
     def pair_dropout(self) -> float:
         """How many merges are left out when training pairs are cut; 0: texts are always cut the same way."""
         return 0.0

@@ -204,6 +204,10 @@ class BpeTokenizer(TokenizerPart):
     mask: bool = False
 
     @property
+    def mask_symbol(self) -> str:
+        return MASK_SYMBOL
+
+    @property
     def pair_dropout(self) -> float:
         return self.dropout
 

@@ -49,11 +49,11 @@ class Vocabularies:
         kept = known_place(config, corpus) if is_running_text(corpus) else None
         if kept is not None and kept.is_file():
             both = Tokenizer.load(kept, config.specials())
-            return cls(both, both)
+            return cls(both, both, dropout=config.pair_dropout)
         made = [config.train(texts) for texts in corpus.training_texts(config.joint)]
         if kept is not None:
             made[0].save(kept)
-        return cls(made[0], made[-1])
+        return cls(made[0], made[-1], dropout=config.pair_dropout)
 
     def save(self, folder: Path) -> None:
         if self.joint:

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from regard.core.probe import UNKNOWN, Probe
 from regard.inspection.alignment_figure import three_digits
-from regard.inspection.asking import UNKNOWN, Question, answer
+from regard.inspection.probes import logits_of
 from regard.runs.load import Run
 
 
@@ -50,28 +51,27 @@ class Change:
         return {**asdict(self), "others": self.others, "sentence": self.sentence}
 
 
-def change(run: Run, asked: Question, edit: AbstractContextManager[Any]) -> Change:
+def change(run: Run, asked: Probe, edit: AbstractContextManager[Any]) -> Change:
     """Asks twice, the second time inside the edit, as in ``change(run, asked, without_heads(run.model, heads))``."""
-    before_TW = answer(run.model, asked)
+    before_TW = logits_of(run.model, asked)
     with edit:
-        after_TW = answer(run.model, asked)
-    return difference(run, asked, before_TW, after_TW)
+        after_TW = logits_of(run.model, asked)
+    return difference(asked, before_TW, after_TW)
 
 
-def difference(run: Run, asked: Question, before_TW: Tensor, after_TW: Tensor) -> Change:
+def difference(asked: Probe, before_TW: Tensor, after_TW: Tensor) -> Change:
     """The same between answers that were already given."""
     rows = torch.tensor(asked.asked, device=before_TW.device)
     before_NW, after_NW = before_TW[rows], after_TW[rows]
     best_N = before_NW.argmax(-1)
     expected_N = torch.tensor(asked.expected, device=rows.device)[rows]
     wanted_N = torch.where(expected_N == UNKNOWN, best_N, expected_N)
-    token = run.vocabularies.target.token
     return Change(
         moved=float(total_variation(before_NW, after_NW).mean()),
         loss_before=float(functional.cross_entropy(before_NW, wanted_N)),
         loss_after=float(functional.cross_entropy(after_NW, wanted_N)),
-        said_before=tuple(map(token, best_N.tolist())),
-        said_after=tuple(map(token, after_NW.argmax(-1).tolist())),
+        said_before=tuple(map(asked.choice, best_N.tolist())),
+        said_after=tuple(map(asked.choice, after_NW.argmax(-1).tolist())),
     )
 
 

@@ -7,22 +7,19 @@ in a form that only later layers read.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from regard.core.anatomy import anatomy_of
-from regard.core.errors import OptionError
-from regard.core.taps import passing
 from regard.inspection.alignment_figure import three_digits
-from regard.inspection.asking import Question, question
+from regard.inspection.probes import probe
+from regard.inspection.recording import Record, recorded
+from regard.inspection.states import levels
 from regard.runs.load import Run
 
-BEFORE = "embedding"
-"""The depth before the first layer."""
 LOGITS_AT_ONCE = 20_000_000
 
 
@@ -58,57 +55,22 @@ class Depths:
         return {**asdict(self), "sentences": [self.sentence(position) for position in range(len(self.tokens))]}
 
 
-def levels(model: nn.Module) -> list[str]:
-    """The modules whose outputs are the states on their way to the answer, in order."""
-    pattern = anatomy_of(model).depth_path
-    if not pattern:
-        raise OptionError(
-            f"{type(model).__name__} reads its answers off once, from all it has found: there are no depths; "
-            "name the run of a model whose layers follow one another (transformer, gpt, llama, bert, convolution, "
-            "recurrent)"
-        )
-    names = (name for name, _ in model.named_modules())
-    return [name for name in names if fnmatchcase(name, pattern) and name.count(".") == pattern.count(".")]
-
-
-@torch.inference_mode()
-def states_by_depth(model: nn.Module, inputs: tuple[Tensor, ...]) -> dict[str, Tensor]:
-    """states_BTD by depth; of layers that work on all positions at once, also what goes into the first."""
-    names = levels(model)
-    entering: list[Any] = []
-    first = model.get_submodule(names[0])
-    handle = first.register_forward_pre_hook(lambda module, inputs: entering.append(inputs[0]))
-    try:
-        with passing(model, *names) as seen:
-            model.eval()(*inputs)
-    finally:
-        handle.remove()
-    found = {} if entering[0].dim() < 3 else {BEFORE: torch.cat(entering, dim=1)}
-    return found | {name: joined(seen[name]) for name in names}
-
-
-def joined(calls: list[Any]) -> Tensor:
-    """What a module gave, over all its calls; of several things the first; steps stand one after another."""
-    parts = [one if isinstance(one, Tensor) else one[0] for one in calls]
-    return torch.cat([part.unsqueeze(1) if part.dim() == 2 else part for part in parts], dim=-2)
-
-
 def depths(run: Run, text: str, target: str = "") -> Depths:
     """What the model would answer after each layer, at every position that is asked about."""
-    return depths_of(run, question(run, text, target))
+    levels(run.model)  # a model that has no depths says so before it is asked
+    return depths_of(recorded(run.model, probe(run, text, target)))
 
 
 @torch.inference_mode()
-def depths_of(run: Run, asked: Question) -> Depths:
-    """The same for a text that was made ready before; so many positions at once as the vocabulary allows."""
-    found = states_by_depth(run.model, asked.inputs())
-    at_once = max(1, LOGITS_AT_ONCE // (len(found) * run.vocabularies.target.size))
-    parts = [_read_off(run.model, found, list(rows)) for rows in torch.tensor(asked.asked).split(at_once)]
+def depths_of(seen: Record) -> Depths:
+    """The same of a pass that was recorded; so many positions at once as the vocabulary allows."""
+    found, asked, token = seen.states, seen.probe.asked, seen.probe.choice
+    at_once = max(1, LOGITS_AT_ONCE // (len(found) * seen.logits_TW.shape[-1]))
+    parts = [_read_off(seen.model, found, list(rows)) for rows in torch.tensor(asked).split(at_once)]
     best_LN, chance_LN, final_LN, rank_LN = (torch.cat(columns, dim=1) for columns in zip(*parts))
-    token = run.vocabularies.target.token
     return Depths(
         names=tuple(found),
-        tokens=tuple(asked.tokens[row] for row in asked.asked),
+        tokens=tuple(seen.probe.axis.labels[row] for row in asked),
         final=tuple(map(token, best_LN[-1].tolist())),
         best=tuple(tuple(map(token, row)) for row in best_LN.tolist()),
         probability=tuple(map(tuple, chance_LN.tolist())),
@@ -117,7 +79,7 @@ def depths_of(run: Run, asked: Question) -> Depths:
     )
 
 
-def _read_off(model: Any, states: dict[str, Tensor], rows: list[int]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _read_off(model: Any, states: Mapping[str, Tensor], rows: list[int]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """At each depth and row: the best token and its probability, the final answer's probability and rank."""
     logits_LNW = torch.stack([model.answer_at(states_BTD[:, rows])[0].float() for states_BTD in states.values()])
     chances_LNW, final_N = logits_LNW.softmax(-1), logits_LNW[-1].argmax(-1)

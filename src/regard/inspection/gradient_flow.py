@@ -164,7 +164,7 @@ def path_of(model: nn.Module) -> str:
     """The name of the module along whose outputs the past of the target travels."""
     path = anatomy_of(model).state_path
     if not path:
-        raise OptionError(f"{type(model).__name__} does not say where its past travels (anatomy.state_path)")
+        raise OptionError(f"{type(model).__name__} does not say where its past travels; give its anatomy a state_path")
     return path
 
 

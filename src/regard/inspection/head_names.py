@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 from torch import nn
 
+from regard.attention.heads import HeadShape
 from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError, enumerate_problems
 from regard.core.taps import attention_points, matching_attention
@@ -16,6 +17,13 @@ HeadAt = tuple[str, int]
 """A head: the name of its attention, and its number there, counted from 0."""
 Kind = Literal["cross", "encoder", "decoder", "text"]
 """What an attention reads: from the answer the source, the source itself, the answer itself, or the only text."""
+
+
+@runtime_checkable
+class HasHeads(Protocol):
+    """An attention that divides its width among several heads."""
+
+    shape: HeadShape
 
 
 def refuse_without_attention(model: nn.Module) -> None:
@@ -28,7 +36,8 @@ def refuse_without_attention(model: nn.Module) -> None:
 
 def head_count(model: nn.Module, name: str) -> int:
     """How many heads an attention has; a recurrent decoder's has one."""
-    return getattr(getattr(model.get_submodule(name), "shape", None), "heads", 1)
+    owner = model.get_submodule(name)
+    return owner.shape.heads if isinstance(owner, HasHeads) else 1
 
 
 def every_head(model: nn.Module, pattern: str = "*") -> list[HeadAt]:

@@ -9,11 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from regard.core.probe import Probe
 from regard.core.taps import record
 from regard.core.task import Progress
 from regard.inspection.alignment_figure import three_digits
-from regard.inspection.asking import Question, questions
 from regard.inspection.head_names import HeadAt, Kind, every_head, kind_of
+from regard.inspection.probes import probes
 from regard.runs.load import Run
 
 
@@ -51,7 +52,7 @@ class HeadSimilarity:
 @torch.inference_mode()
 def head_similarity(
     run: Run,
-    texts: Sequence[str | Question],
+    texts: Sequence[str | Probe],
     targets: Sequence[str] = (),
     *,
     pattern: str = "*",
@@ -64,10 +65,10 @@ def head_similarity(
         heads.setdefault(kind_of(model, place[0]), []).append(place)
     sums = {kind: torch.zeros(len(own), len(own), dtype=torch.float64) for kind, own in heads.items()}
     rows = dict.fromkeys(heads, 0)
-    asked = questions(run, texts, targets)
+    asked = probes(run, texts, targets)
     for number, one in enumerate(asked, start=1):
         with record(model, pattern) as seen:
-            model(*one.inputs())
+            one.run(model)
         for kind in heads:
             own = [seen[name].weights[0].cpu().double() for name in seen if kind_of(model, name) == kind]
             divergence_NNT = divergences(torch.cat(own))

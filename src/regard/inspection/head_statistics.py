@@ -6,17 +6,19 @@ source, the same place is the source token with the number of the token that is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
-from regard.core.taps import record
+from regard.core.probe import Probe
+from regard.core.taps import Attention, record
 from regard.core.task import Progress
-from regard.inspection.asking import Question, axes, questions
 from regard.inspection.head_names import HeadAt, Kind, every_head, kind_of
+from regard.inspection.probes import axes, probes
 from regard.runs.load import Run
 
 EVEN = 0.95  # of the entropy that a row could have at most
@@ -69,14 +71,14 @@ class HeadStatistics:
         if not self.rows:
             return "never had two tokens to choose from in these texts"
         if self.no_op:
-            return f"rests: {_percent(self.resting)} of its weight lie on the first token or a separator"
+            return f"rests: {percent(self.resting)} of its weight lie on the first token or a separator"
         if self.evenness > EVEN:
-            return f"spreads evenly over all it may see ({_percent(self.evenness)} of the highest entropy)"
+            return f"spreads evenly over all it may see ({percent(self.evenness)} of the highest entropy)"
         named = {"before": self.previous, "after": self.next, "in the same place": self.same}
         best = max(named, key=named.__getitem__)
         if named[best] >= CLEAR:
-            return f"reads the token {best}, with {_percent(named[best])} of its weight"
-        explained = _percent(max(self.by_distance, self.by_place))
+            return f"reads the token {best}, with {percent(named[best])} of its weight"
+        explained = percent(max(self.by_distance, self.by_place))
         if self.positional:
             what = "distance alone" if self.by_distance >= self.by_place else "the place in the text alone"
             return f"goes by position: {what} explains {explained} of where its weight lies"
@@ -87,43 +89,51 @@ class HeadStatistics:
         return {**asdict(self), "positional": self.positional, "no_op": self.no_op, "sentence": self.sentence}
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
 def head_statistics(
     run: Run,
-    texts: Sequence[str | Question],
+    texts: Sequence[str | Probe],
     targets: Sequence[str] = (),
     *,
     pattern: str = "*",
     progress: Progress | None = None,
 ) -> list[HeadStatistics]:
     """One for each head that matches, in the order of the model. Position and content need several texts to differ."""
-    heads = every_head(run.model, pattern)
-    asked = questions(run, texts, targets)
-    longest = max(max(len(one.ids), len(one.source_ids)) for one in asked)
-    sums = {place: HeadSums(longest) for place in heads}
+    asked, model = probes(run, texts, targets), run.model.eval()
+    found = HeadTable(model, asked, pattern)
     for number, one in enumerate(asked, start=1):
-        _count(run, one, pattern, sums)
+        with torch.inference_mode(), record(model, pattern) as seen:
+            one.run(model)
+        found.add(one, seen)
         if progress is not None:
             progress(number, len(asked))
-    return [own.statistics(place, kind_of(run.model, place[0])) for place, own in sums.items()]
+    return found.statistics()
 
 
-@torch.inference_mode()
-def _count(run: Run, asked: Question, pattern: str, sums: dict[HeadAt, HeadSums]) -> None:
-    model: Any = run.model.eval()
-    with record(model, pattern) as seen:
-        model(*asked.inputs())
-    for name, attention in seen.items():
-        kind = kind_of(model, name)
-        columns = axes(asked, kind)[1]
-        ids = asked.source_ids if kind in ("encoder", "cross") else asked.ids
-        separators_S = np.array(ids) == asked.closing
-        assert len(separators_S) == len(columns)
-        for head, weights_TS in enumerate(attention.weights[0].cpu().double().numpy()):
-            sums[name, head].add(weights_TS, separators_S)
+class HeadTable:
+    """The statistics of all heads, added up probe by probe as their passes are recorded."""
+
+    def __init__(self, model: nn.Module, asked: Sequence[Probe], pattern: str = "*") -> None:
+        longest = max(max(len(one.axis.labels), len(one.source_axis.labels)) for one in asked)
+        self.model = model
+        self.sums = {place: HeadSums(longest) for place in every_head(model, pattern)}
+
+    @torch.inference_mode()
+    def add(self, asked: Probe, seen: Mapping[str, Attention]) -> None:
+        """What never forms weights has no statistics."""
+        for name, attention in seen.items():
+            if not attention.mechanism.has_matrix:
+                continue
+            columns = axes(asked, kind_of(self.model, name))[1]
+            separators_S = np.isin(np.arange(len(columns.labels)), columns.separators)
+            for head, weights_TS in enumerate(attention.weights[0].cpu().double().numpy()):
+                self.sums[name, head].add(weights_TS, separators_S)
+
+    def statistics(self) -> list[HeadStatistics]:
+        return [own.statistics(place, kind_of(self.model, place[0])) for place, own in self.sums.items()]
 
 
 class HeadSums:

@@ -18,12 +18,13 @@ import torch
 from torch import Tensor
 
 from regard.core.anatomy import anatomy_of
+from regard.core.probe import Probe
 from regard.core.taps import record
 from regard.core.task import Progress
-from regard.inspection.asking import Question, answer, questions
 from regard.inspection.change import total_variation
 from regard.inspection.editing import permuted, reweighted, uniform
 from regard.inspection.head_names import HeadAt, every_head, kind_of
+from regard.inspection.probes import logits_of, probes
 from regard.runs.load import Run
 
 SHUFFLES = 5
@@ -98,7 +99,7 @@ class NotExplanation:
 
 def not_explanation(
     run: Run,
-    texts: Sequence[str | Question],
+    texts: Sequence[str | Probe],
     targets: Sequence[str] = (),
     *,
     pattern: str = "",
@@ -107,7 +108,7 @@ def not_explanation(
     """Both experiments over the heads that match; by default of a translator those over its source, of others all."""
     pattern = pattern or anatomy_of(run.model).source_attention or "*"
     heads = every_head(run.model, pattern)
-    asked = questions(run, texts, targets)
+    asked = probes(run, texts, targets)
     found = []
     for number, one in enumerate(asked, start=1):
         found.append(_one_text(run, one, pattern, heads))
@@ -138,11 +139,11 @@ class _Found:
 
 
 def _one_text(
-    run: Run, asked: Question, pattern: str, heads: Sequence[HeadAt]
+    run: Run, asked: Probe, pattern: str, heads: Sequence[HeadAt]
 ) -> tuple[dict[HeadAt, _Found], tuple[float, float]]:
     model: Any = run.model
     with torch.inference_mode(), record(model, pattern) as seen:
-        before_TW = answer(model, asked)
+        before_TW = logits_of(model, asked)
     effects_TS = effects(model, asked, before_TW)
     weights = {name: attention.weights[0].cpu().double().numpy() for name, attention in seen.items()}
     rows = list(asked.asked)
@@ -161,11 +162,11 @@ def _one_text(
     return found, _after(model, asked, before_TW, heads, uniform)
 
 
-def effects(model: Any, asked: Question, before_TW: Tensor) -> np.ndarray:
+def effects(model: Any, asked: Probe, before_TW: Tensor) -> np.ndarray:
     """effects_TS: how far the answer at t moves when token s is taken away; a last token that is alone stays."""
     found = []
-    for position in range(asked.readable):
-        after_TW = answer(model, asked.without(position)) if asked.readable > 1 else before_TW
+    for position in range(asked.removable):
+        after_TW = logits_of(model, asked.without(position)) if asked.removable > 1 else before_TW
         found.append(total_variation(before_TW, after_TW).cpu().double().numpy())
     return np.stack(found, axis=1)
 
@@ -190,11 +191,11 @@ def kendall(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def _after(
-    model: Any, asked: Question, before_TW: Tensor, heads: Sequence[HeadAt], change: Any
+    model: Any, asked: Probe, before_TW: Tensor, heads: Sequence[HeadAt], change: Any
 ) -> tuple[float, float]:
     """How far the answers move with other weights, and which share of them stays."""
     with reweighted(model, heads, change):
-        after_TW = answer(model, asked)
+        after_TW = logits_of(model, asked)
     rows = list(asked.asked)
     moved = total_variation(before_TW[rows], after_TW[rows]).mean()
     return float(moved), float((before_TW[rows].argmax(-1) == after_TW[rows].argmax(-1)).cpu().double().mean())

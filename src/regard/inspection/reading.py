@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
+from torch import nn
 
 from regard.core.errors import OptionError
-from regard.core.taps import record
-from regard.inspection.asking import UNKNOWN, Question, axes, question
+from regard.core.probe import Probe
+from regard.core.taps import Attention, record
 from regard.inspection.head_names import Kind, kind_of, refuse_without_attention
+from regard.inspection.probes import axes, probe
 from regard.runs.load import Run
 
 Weights = tuple[tuple[float, ...], ...]
@@ -78,28 +80,34 @@ def read(
     Of long texts choose ``heads`` and ``rows`` (positions of those who look): nothing else is kept.
     """
     refuse_without_attention(run.model)
-    return read_question(run, question(run, text, target), pattern=pattern, heads=heads, rows=rows)
+    return read_probe(run, probe(run, text, target), pattern=pattern, heads=heads, rows=rows)
 
 
 @torch.inference_mode()
-def read_question(
+def read_probe(
     run: Run,
-    asked: Question,
+    asked: Probe,
     *,
     pattern: str = "*",
     heads: Sequence[int] | None = None,
     rows: Sequence[int] | None = None,
 ) -> Reading:
-    """The same for a text that was made ready before."""
-    model: Any = run.model.eval()
-    with record(model, pattern, heads, rows) as seen:
-        model(*asked.inputs())
-    token = run.vocabularies.target.token
-    predicts = tuple("" if id == UNKNOWN else token(id) for id in asked.expected)
+    """The same for an input that was made ready before."""
+    with record(run.model.eval(), pattern, heads, rows) as seen:
+        asked.run(run.model)
+    return reading_of(run.model, asked, seen, heads)
+
+
+@torch.inference_mode()
+def reading_of(
+    model: nn.Module, asked: Probe, seen: Mapping[str, Attention], heads: Sequence[int] | None = None
+) -> Reading:
+    """The same of a pass that was recorded."""
+    predicts = asked.predicts or ("",) * len(asked.axis.labels)
     found = []
     for name, attention in seen.items():
         kind = kind_of(model, name)
-        looking, looked_at = axes(asked, kind)
+        looking, looked_at = (axis.labels for axis in axes(asked, kind))
         following = ("",) * len(looking) if kind == "encoder" else predicts
         kept = range(len(looking)) if attention.rows is None else attention.rows
         beside = tuple(looking[row] for row in kept), looked_at, tuple(following[row] for row in kept)
@@ -107,4 +115,4 @@ def read_question(
         for place, weights_TS in enumerate(weights_HTS):
             number = place if heads is None else heads[place]
             found.append(HeadReading(name, number, kind, *beside, tuple(map(tuple, weights_TS.tolist()))))
-    return Reading(asked.source, asked.tokens, predicts, tuple(found))
+    return Reading(asked.source_axis.labels, asked.axis.labels, predicts, tuple(found))

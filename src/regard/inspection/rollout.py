@@ -6,17 +6,19 @@ multiplied from the first layer to the last. It knows nothing of values, norms a
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.core.errors import OptionError
-from regard.core.taps import attention_points, record
+from regard.core.probe import Probe
+from regard.core.taps import Attention, attention_points, record
 from regard.inspection.alignment_figure import three_digits
-from regard.inspection.asking import axes, question
 from regard.inspection.head_names import Kind, kind_of, refuse_without_attention
+from regard.inspection.probes import axes, probe
 from regard.runs.load import Run
 
 
@@ -45,8 +47,17 @@ class Rollout:
 @torch.inference_mode()
 def rollout(run: Run, text: str, target: str = "", *, kind: Kind | None = None) -> Rollout:
     """Over the layers in which a text reads itself: of a translator the encoder's, or with ``kind`` the decoder's."""
-    model: Any = run.model.eval()
+    model = run.model.eval()
     refuse_without_attention(model)
+    names = stack_of(model, kind)
+    asked = probe(run, text, target)
+    with record(model, "*") as seen:
+        asked.run(model)
+    return rollout_of(model, asked, seen, names)
+
+
+def stack_of(model: nn.Module, kind: Kind | None = None) -> list[str]:
+    """The attentions in which an input reads itself, layer by layer: those of a kind, or of the first that there is."""
     stacks: dict[Kind, list[str]] = {}
     for name in attention_points(model):
         stacks.setdefault(kind_of(model, name), []).append(name)
@@ -57,12 +68,16 @@ def rollout(run: Run, text: str, target: str = "", *, kind: Kind | None = None) 
             f"{type(model).__name__} has no layers in which a text reads itself"
             + (f" as {kind!r}; there is: {', '.join(stacks) or 'none at all'}" if kind else "; see reading.read")
         )
-    asked = question(run, text, target)
-    with record(model, "*") as seen:
-        model(*asked.inputs())
-    weights = [seen[name].weights[0].mean(0).cpu().double() for name in stacks[chosen]]
+    return stacks[chosen]
+
+
+@torch.inference_mode()
+def rollout_of(model: nn.Module, asked: Probe, seen: Mapping[str, Attention], names: Sequence[str]) -> Rollout:
+    """The same of a pass that was recorded."""
+    weights = [seen[name].weights[0].mean(0).cpu().double() for name in names]
     rolled = tuple(tuple(map(tuple, after_TS.tolist())) for after_TS in rolled_out(weights))
-    return Rollout(chosen, tuple(stacks[chosen]), axes(asked, chosen)[0], rolled)
+    kind = kind_of(model, names[0])
+    return Rollout(kind, tuple(names), axes(asked, kind)[0].labels, rolled)
 
 
 def rolled_out(weights: list[Tensor]) -> list[Tensor]:

@@ -6,6 +6,7 @@ the bias add up to the output (Elhage et al. 2021).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,11 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.anatomy import anatomy_of
-from regard.core.taps import answers, attention_points, passing
+from regard.core.modules import WritesResidual
+from regard.core.taps import answers, attention_points
 from regard.inspection.alignment_figure import three_digits
-from regard.inspection.asking import axes, question
-from regard.inspection.depths import joined, levels
 from regard.inspection.head_names import head_count, kind_of
+from regard.inspection.probes import axes, probe
+from regard.inspection.recording import Record, recorded
+from regard.inspection.states import joined, levels
 from regard.layers.blocks import DecoderLayer, EncoderLayer
 from regard.layers.feed_forward import FeedForward, GatedFeedForward
 from regard.runs.load import Run
@@ -81,61 +84,70 @@ class Stream:
         return asdict(self)
 
 
-@torch.inference_mode()
 def stream(run: Run, text: str, target: str = "") -> Stream:
     """Norms and activations at every position; of what a model does not have, nothing."""
-    model: Any = run.model.eval()
-    asked = question(run, text, target)
+    asked = probe(run, text, target)
+    return stream_of(recorded(run.model, asked, [*layer_names(run.model), *fired_names(run.model).values()]))
+
+
+def layer_names(model: nn.Module) -> list[str]:
+    """The modules after which the stream is measured."""
     on_the_way = levels(model) if anatomy_of(model).depth_path else []
-    layers = [
+    return [
         name
         for name, module in model.named_modules()
         if isinstance(module, EncoderLayer | DecoderLayer) or name in on_the_way
     ]
-    networks = {
-        name: module for name, module in model.named_modules() if isinstance(module, FeedForward | GatedFeedForward)
-    }
-    fired: dict[str, list[Tensor]] = {name: [] for name in networks}
-    handles = [
-        module.get_submodule("outer").register_forward_pre_hook(
-            lambda module, inputs, name=name: fired[name].append(inputs[0])
-        )
-        for name, module in networks.items()
-    ]
-    try:
-        with passing(model, *layers) as seen:
-            written = head_writes(model, asked.inputs())
-    finally:
-        for handle in handles:
-            handle.remove()
+
+
+def fired_names(model: nn.Module) -> dict[str, str]:
+    """For each feed-forward network the module whose output are its inner activations."""
+    networks = (
+        name for name, module in model.named_modules() if isinstance(module, FeedForward | GatedFeedForward)
+    )
+    return {name: f"{name}.dropout" for name in networks}
+
+
+@torch.inference_mode()
+def stream_of(seen: Record) -> Stream:
+    """The same of a pass in which the layers and what fires were recorded."""
+    model = seen.model
 
     def tokens(name: str) -> tuple[str, ...]:
-        return axes(asked, kind_of(model, name))[0]
+        return axes(seen.probe, kind_of(model, name))[0].labels
+
+    def passed(name: str) -> Tensor:
+        return joined(seen.modules[name])[0]
 
     return Stream(
-        tuple(StreamNorms(name, tokens(name), _norms(joined(seen[name])[0])) for name in layers),
+        tuple(StreamNorms(name, tokens(name), _norms(passed(name))) for name in layer_names(model)),
         tuple(
             HeadWrites(name, head, tokens(name), _norms(write_TD))
-            for name, write_BHTD in written.items()
+            for name, write_BHTD in writes_of(model, seen.heads).items()
             for head, write_TD in enumerate(write_BHTD[0])
         ),
-        tuple(_firing(name, tokens(name), joined(fired[name])[0]) for name in networks),
+        tuple(_firing(name, tokens(name), passed(fired)) for name, fired in fired_names(model).items()),
     )
 
 
 @torch.inference_mode()
-def head_writes(model: nn.Module, inputs: tuple[Tensor, ...]) -> dict[str, Tensor]:
-    """write_BHTD of every head of every attention; a recurrent decoder's one head writes what it has read."""
+def head_writes(model: nn.Module, inputs: tuple[Any, ...]) -> dict[str, Tensor]:
+    """write_BHTD of every head of every attention, in one pass over the arguments that a model takes."""
     if not attention_points(model):
-        model.eval()(*inputs)
         return {}
     with answers(model, "*") as seen:
         model.eval()(*inputs)
+    return writes_of(model, seen)
+
+
+def writes_of(model: nn.Module, heads: Mapping[str, list[Tensor]]) -> dict[str, Tensor]:
+    """The same of heads whose answers were recorded; a recurrent decoder's one head writes what it has read."""
     found = {}
-    for name, calls in seen.items():
+    for name, calls in heads.items():
         out_BHTV = torch.cat(calls, dim=-2)
-        output = getattr(model.get_submodule(name), "output", None)
-        if isinstance(output, nn.Linear):
+        owner = model.get_submodule(name)
+        if isinstance(owner, WritesResidual):
+            (output,) = owner.residual_outputs()
             w_DHV = output.weight.unflatten(1, (head_count(model, name), -1))
             out_BHTV = torch.einsum("bhtv,dhv->bhtd", out_BHTV, w_DHV)
         found[name] = out_BHTV

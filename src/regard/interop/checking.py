@@ -15,31 +15,31 @@ from regard.interop.ctranslate2.checking import check_ctranslate2
 from regard.interop.exporting import to_huggingface
 from regard.interop.onnx import export as onnx_export
 from regard.interop.onnx import running as onnx_running
-from regard.interop.probing import EXACT, NARROW, Check, Probe, compared, spread
+from regard.interop.probing import EXACT, NARROW, Asked, Check, compared, spread
 from regard.runs.load import Run
 from regard.training import checkpoints
 
 
 def check(run: Run, seed: int = 1) -> list[Check]:
-    """All checks of a run, on random tokens of its own vocabulary."""
-    probe = Probe.of(run, seed)
+    """All checks of a run, on random inputs."""
+    asked, called = Asked.of(run, seed), run.modalities.input.name
     with torch.inference_mode():
-        plain = probe.logits()
+        plain = asked.logits()
         found = [check_weights(run)]
         for name, what, other, tolerance in (
-            ("cache", "token by token against all at once", probe.stepwise, EXACT),
-            ("batch", "each text alone against all together", probe.alone, EXACT),
-            ("reference", "the formula against what runs", probe.by_formula, EXACT),
-            ("fused", "the fused kernel against what runs", probe.fused, EXACT),
-            ("bfloat16", "bfloat16 against float32", probe.narrow, NARROW * spread(plain)),
+            ("cache", "token by token against all at once", asked.stepwise, EXACT),
+            ("batch", f"each {called} alone against all together", asked.alone, EXACT),
+            ("reference", "the formula against what runs", asked.by_formula, EXACT),
+            ("fused", "the fused kernel against what runs", asked.fused, EXACT),
+            ("bfloat16", "bfloat16 against float32", asked.narrow, NARROW * spread(plain)),
         ):
-            if name == "cache" and probe.lengths_B is not None:
-                why = "the model reads a text from both sides and never steps through it"
+            if name == "cache" and asked.probe.start is None:
+                why = f"the model reads a {called} as a whole and never steps through it"
                 found.append(Check(name, what, 0.0, tolerance, skipped=why))
                 continue
-            found.append(compared(name, what, plain, other(), tolerance, run))
-    there = (check_huggingface, check_onnx, check_ctranslate2)
-    return [*found, *(look(run, probe, plain) for look in there)]
+            found.append(compared(name, what, plain, other(), tolerance, asked.probe))
+    elsewhere = (check_huggingface, check_onnx, check_ctranslate2)
+    return [*found, *(look(run, asked, plain) for look in elsewhere)]
 
 
 def check_weights(run: Run) -> Check:
@@ -55,7 +55,7 @@ def check_weights(run: Run) -> Check:
     return Check("weights", what, 0.0 if same else float("inf"), 0.0)
 
 
-def check_huggingface(run: Run, probe: Probe, plain: Tensor) -> Check:
+def check_huggingface(run: Run, asked: Asked, plain: Tensor) -> Check:
     """What transformers makes of our export, where the model has a counterpart there."""
     name, what = "huggingface", "the exported model in transformers against ours"
 
@@ -74,10 +74,11 @@ def check_huggingface(run: Run, probe: Probe, plain: Tensor) -> Check:
         quietly(transformers)
         theirs = getattr(transformers, exported.loader).from_pretrained(Path(folder) / "model").eval()
         with torch.inference_mode():
-            return compared(name, what, plain, probe.visible(theirs(**probe.asked_there()).logits), EXACT, run)
+            said = asked.probe.visible(theirs(**asked.asked_there()).logits)
+        return compared(name, what, plain, said, EXACT, asked.probe)
 
 
-def check_onnx(run: Run, probe: Probe, plain: Tensor) -> Check:
+def check_onnx(run: Run, asked: Asked, plain: Tensor) -> Check:
     """What onnxruntime makes of our export, the second half of the tokens with the first as their past."""
     name, what = "onnx", "the exported model in onnxruntime against ours"
     with tempfile.TemporaryDirectory() as folder:
@@ -85,8 +86,8 @@ def check_onnx(run: Run, probe: Probe, plain: Tensor) -> Check:
             onnx_export.fill(run, Path(folder))
         except OptionError as error:
             return Check(name, what, 0.0, EXACT, skipped=str(error))
-        theirs = onnx_running.logits(Path(folder), probe.tokens_BT, probe.source)
-    return compared(name, what, plain, theirs, EXACT, run)
+        theirs = onnx_running.logits(Path(folder), asked.tokens_BT, asked.source)
+    return compared(name, what, plain, theirs, EXACT, asked.probe)
 
 
 def quietly(transformers: Any) -> None:

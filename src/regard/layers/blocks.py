@@ -11,8 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from regard.attention.heads import Cache, CrossHeads, Memory, SelfHeads
+from regard.attention.cache import AttentionCache
+from regard.attention.heads import CrossHeads, SelfHeads
 from regard.attention.masks import Mask
+from regard.attention.memory import Memory
+from regard.attention.places import Ages
 from regard.core.modules import WritesResidual
 from regard.core.seams import Position
 from regard.layers.dropout import Dropout
@@ -58,8 +61,15 @@ class EncoderLayer(nn.Module):
         self.attention_residual = residual()
         self.feed_forward_residual = residual()
 
-    def forward(self, x_BSD: Tensor, mask: Mask, position: Position | None, cache: Cache | None = None) -> Tensor:
-        x_BSD = self.attention_residual(x_BSD, lambda x: self.attention(x, mask, position, cache))
+    def forward(
+        self,
+        x_BSD: Tensor,
+        mask: Mask,
+        position: Position | None,
+        cache: AttentionCache | None = None,
+        lengths_B: Tensor | None = None,
+    ) -> Tensor:
+        x_BSD = self.attention_residual(x_BSD, lambda x: self.attention(x, mask, position, cache, lengths_B))
         return self.feed_forward_residual(x_BSD, self.feed_forward)
 
 
@@ -82,9 +92,15 @@ class DecoderLayer(nn.Module):
         self.feed_forward_residual = residual()
 
     def forward(
-        self, x_BTD: Tensor, memory: Memory, mask: Mask, position: Position | None, cache: Cache | None = None
+        self,
+        x_BTD: Tensor,
+        memory: Memory,
+        mask: Mask,
+        position: Position | None,
+        cache: AttentionCache | None = None,
+        lengths_B: Tensor | None = None,
     ) -> Tensor:
-        x_BTD = self.attention_residual(x_BTD, lambda x: self.attention(x, mask, position, cache))
+        x_BTD = self.attention_residual(x_BTD, lambda x: self.attention(x, mask, position, cache, lengths_B))
         x_BTD = self.cross_residual(x_BTD, lambda x: self.cross(x, memory))
         return self.feed_forward_residual(x_BTD, self.feed_forward)
 
@@ -100,13 +116,16 @@ class CausalStack(nn.Module):
         self.norm = norm
         self.recompute = False  # activation checkpointing, set by the training loop
 
-    def forward(self, x_RTD: Tensor, mask: Mask, caches: Sequence[Cache] = ()) -> Tensor:
-        x_RTD = self.dropout(self.position.embed(x_RTD, mask.offset))
+    def forward(
+        self, x_RTD: Tensor, mask: Mask, caches: Sequence[AttentionCache] = (), lengths_R: Tensor | None = None
+    ) -> Tensor:
+        x_RTD = self.dropout(self.position.embed(x_RTD, mask.places))
         for index, layer in enumerate(self.layers):
-            x_RTD = run_layer(layer, self.recompute, x_RTD, mask, self.position, caches[index] if caches else None)
+            cache = caches[index] if caches else None
+            x_RTD = run_layer(layer, self.recompute, x_RTD, mask, self.position, cache, lengths_R)
         return self.norm(x_RTD)
 
-    def new_caches(self, rows: int, room: int, like: Tensor) -> list[Cache]:
+    def new_caches(self, rows: int, room: int, like: Tensor) -> list[AttentionCache]:
         """Empty ones, with room for so many positions; more room is made when it is needed."""
         layers = cast("list[EncoderLayer]", list(self.layers))
         return [layer.attention.new_cache(rows, like, room) for layer in layers]
@@ -116,14 +135,17 @@ class CausalStack(nn.Module):
 class StackState:
     """Keys and values of the text so far, by row; there is no source to keep."""
 
-    caches: list[Cache]
+    caches: list[AttentionCache]
 
     @property
-    def length(self) -> int:
-        return self.caches[0].length
+    def ages(self) -> Ages:
+        return self.caches[0].ages
 
     def reorder(self, rows: Tensor) -> StackState:
         return StackState([cache.reorder(rows) for cache in self.caches])
+
+    def join(self, other: StackState) -> StackState:
+        return StackState([one.join(another) for one, another in zip(self.caches, other.caches, strict=True)])
 
 
 def start_small(stack: nn.Module, spread: float = 0.02) -> None:

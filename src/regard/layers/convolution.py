@@ -33,10 +33,14 @@ class GatedConvolution(nn.Module):
 class CausalConvolution(GatedConvolution):
     """The same over a position and the k − 1 before it, so that the future stays unseen."""
 
-    def extend(self, x_RTD: Tensor, past_RCD: Tensor) -> tuple[Tensor, Tensor]:
-        """The outputs for new positions, and the k − 1 last inputs for those that will follow."""
+    def extend(self, x_RTD: Tensor, past_RCD: Tensor, lengths_R: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """The outputs for new positions, and the k − 1 last (real) inputs for those that will follow."""
         both_RTD = torch.cat((past_RCD, x_RTD), dim=1)
-        return self.windows(both_RTD), both_RTD[:, both_RTD.shape[1] - (self.kernel - 1) :]
+        out_RTD = self.windows(both_RTD)
+        if lengths_R is None:
+            return out_RTD, both_RTD[:, both_RTD.shape[1] - (self.kernel - 1) :]
+        place_RC = lengths_R[:, None] + torch.arange(self.kernel - 1, device=lengths_R.device)
+        return out_RTD, both_RTD[torch.arange(len(both_RTD), device=lengths_R.device)[:, None], place_RC]
 
     def no_past(self, rows: int, width: int, like: Tensor) -> Tensor:
         return like.new_zeros(rows, self.kernel - 1, width)

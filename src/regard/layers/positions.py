@@ -13,7 +13,9 @@ from typing import Annotated, Literal
 import torch
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
+from torch.nn import functional
 
+from regard.attention.places import Places
 from regard.core.errors import OptionError
 from regard.layers import SCALINGS, PositionPart, ScalingPart
 from regard.layers.rotary import rotary_frequencies, rotate_pairs, turn_pairs, unscaled
@@ -48,13 +50,13 @@ class NoPosition(nn.Module):
         """How many positions there are; 0: as many as one likes."""
         return 0
 
-    def embed(self, x_BTD: Tensor, offset: int = 0) -> Tensor:
+    def embed(self, x_BTD: Tensor, places: Places = 0) -> Tensor:
         return x_BTD
 
-    def rotate(self, x_BHTK: Tensor, offset: int = 0) -> Tensor:
+    def rotate(self, x_BHTK: Tensor, places: Places = 0) -> Tensor:
         return x_BHTK
 
-    def bias(self, queries: int, keys: int, offset: int = 0) -> Tensor | None:
+    def bias(self, queries: int, keys: int, places: Places = 0) -> Tensor | None:
         return None
 
 
@@ -75,18 +77,21 @@ class TablePosition(NoPosition):
     def max_length(self) -> int:
         return self.table_SD.shape[0] - self.first
 
-    def rows(self, count: int, offset: int) -> Tensor:
-        longest = self.max_length
-        if offset + count > longest:
+    def rows(self, count: int, places: Places) -> Tensor:
+        """rows_TD of the table for so many tokens, or rows_BTD."""
+        needed = int(places.max()) + 1 if isinstance(places, Tensor) else places + count
+        if needed > self.max_length:
             raise OptionError(
-                f"a sequence of {offset + count} tokens does not fit into {longest} positions; "
+                f"a sequence of {needed} tokens does not fit into {self.max_length} positions; "
                 "raise model.position.longest (or a grid's rows and columns), or cut the input"
             )
-        start = self.first + offset
+        if isinstance(places, Tensor):
+            return functional.embedding(self.first + places, self.table_SD)
+        start = self.first + places
         return self.table_SD[start : start + count]
 
-    def embed(self, x_BTD: Tensor, offset: int = 0) -> Tensor:
-        return x_BTD + self.rows(x_BTD.shape[1], offset).to(x_BTD.dtype)
+    def embed(self, x_BTD: Tensor, places: Places = 0) -> Tensor:
+        return x_BTD + self.rows(x_BTD.shape[1], places).to(x_BTD.dtype)
 
 
 class ConcatenatedPosition(TablePosition):
@@ -97,8 +102,8 @@ class ConcatenatedPosition(TablePosition):
         self.mix = nn.Linear(width + table_SC.shape[1], width, bias=False)
         nn.init.xavier_uniform_(self.mix.weight)
 
-    def embed(self, x_BTD: Tensor, offset: int = 0) -> Tensor:
-        rows_TC = self.rows(x_BTD.shape[1], offset).to(x_BTD.dtype)
+    def embed(self, x_BTD: Tensor, places: Places = 0) -> Tensor:
+        rows_TC = self.rows(x_BTD.shape[1], places).to(x_BTD.dtype)
         return self.mix(torch.cat((x_BTD, rows_TC.expand(x_BTD.shape[0], -1, -1)), dim=-1))
 
 
@@ -115,16 +120,18 @@ class Rotary(NoPosition):
         self.scale = scale
         self._turns: dict[tuple[int, torch.dtype, torch.device], Tensor] = {}
 
-    def rotate(self, x_BHTK: Tensor, offset: int = 0) -> Tensor:
+    def rotate(self, x_BHTK: Tensor, places: Places = 0) -> Tensor:
         count, width = x_BHTK.shape[-2:]
         if width % 2:
             raise OptionError(
                 f"rotary positions turn pairs, but a key is {width} wide; "
                 "make model.key_width (or model.width / model.heads) even"
             )
+        if isinstance(places, Tensor):
+            return turn_pairs(x_BHTK, self.turns(int(places.max()) + 1, x_BHTK)[places][:, None])
         if torch.compiler.is_compiling():  # complex numbers are not compiled, and need not be
-            return rotate_pairs(x_BHTK, self.angles(offset + count, width, x_BHTK.device)[offset:])
-        return turn_pairs(x_BHTK, self.turns(offset + count, x_BHTK)[offset : offset + count])
+            return rotate_pairs(x_BHTK, self.angles(places + count, width, x_BHTK.device)[places:])
+        return turn_pairs(x_BHTK, self.turns(places + count, x_BHTK)[places : places + count])
 
     def angles(self, count: int, width: int, device: torch.device) -> Tensor:
         """angles_TC of the first positions."""
@@ -151,12 +158,13 @@ class RelativeBias(NoPosition):
         self.longest = longest
         self.bias_HC = nn.Parameter(torch.zeros(heads, 2 * longest + 1))
 
-    def bias(self, queries: int, keys: int, offset: int = 0) -> Tensor | None:
+    def bias(self, queries: int, keys: int, places: Places = 0) -> Tensor | None:
         device = self.bias_HC.device
-        distance_TS = (
-            torch.arange(offset, offset + queries, device=device)[:, None] - torch.arange(keys, device=device)
-        )
-        return self.bias_HC[:, distance_TS.clamp(-self.longest, self.longest) + self.longest]
+        if not isinstance(places, Tensor):
+            places = torch.arange(places, places + queries, device=device)
+        distance = places[..., None] - torch.arange(keys, device=device)
+        bias = self.bias_HC[:, distance.clamp(-self.longest, self.longest) + self.longest]
+        return bias if bias.dim() == 3 else bias.transpose(0, 1)
 
 
 class SinusoidalConfig(PositionPart):

@@ -115,14 +115,16 @@ class RecurrentStack(nn.Module):
         """Nothing remembered in any layer."""
         return [cast(Cell, cell).start(rows, like) for cell in self.cells]
 
-    def forward(self, x_RTI: Tensor, states: Sequence[State]) -> tuple[Tensor, list[State]]:
-        """The top layer's states_RTD, and all layers' states after the last step."""
+    def forward(
+        self, x_RTI: Tensor, states: Sequence[State], lengths_R: Tensor | None = None
+    ) -> tuple[Tensor, list[State]]:
+        """The top layer's states_RTD, and all layers' states after the last step; with lengths, the last real one."""
         after = []
         for number, (module, state) in enumerate(zip(self.cells, states, strict=True)):
             cell = cast(Cell, module)
             outputs = []
-            for x_RJ in cell.project(self.dropout(x_RTI) if number else x_RTI).unbind(1):
-                state = cell(x_RJ, state)
+            for step, x_RJ in enumerate(cell.project(self.dropout(x_RTI) if number else x_RTI).unbind(1)):
+                state = moved(state, cell(x_RJ, state), step, lengths_R)
                 outputs.append(state[0])
             x_RTI = torch.stack(outputs, dim=1)
             after.append(state)
@@ -142,6 +144,22 @@ class Bridge(nn.Module):
     def forward(self, summary_BC: Tensor) -> list[State]:
         first_BLPD = torch.tanh(self.linear(summary_BC)).unflatten(-1, self.shape)
         return [layer.unbind(1) for layer in first_BLPD.unbind(1)]
+
+
+def moved(before: State, after: State, step: int, lengths_R: Tensor | None) -> State:
+    """The state after a step; rows that have no token there stay as they were."""
+    if lengths_R is None:
+        return after
+    real_R1 = (step < lengths_R)[:, None]
+    return tuple(torch.where(real_R1, new, old) for old, new in zip(before, after, strict=True))
+
+
+def join_states(ours: Sequence[State], theirs: Sequence[State]) -> list[State]:
+    """The rows of both, layer by layer."""
+    return [
+        tuple(torch.cat(parts) for parts in zip(one, other, strict=True))
+        for one, other in zip(ours, theirs, strict=True)
+    ]
 
 
 def reorder_states(states: Sequence[State], rows: Tensor) -> list[State]:

@@ -14,8 +14,9 @@ from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
 from regard.attention import READERS, ReaderPart
-from regard.attention.heads import Memory, sentences_kept
 from regard.attention.masks import padding
+from regard.attention.memory import Memory, join_memories, sentences_kept
+from regard.attention.places import Ages, grown, joined, places_after, reordered
 from regard.attention.readers import Reader
 from regard.core.anatomy import Anatomy
 from regard.core.inputs import Inputs, States
@@ -25,7 +26,7 @@ from regard.layers.cells import Cell, State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
 from regard.layers.readout import Maxout
-from regard.layers.recurrence import Bridge, RecurrentEncoder, reorder_states
+from regard.layers.recurrence import Bridge, RecurrentEncoder, join_states, moved, reorder_states
 from regard.models import ModelPart
 
 
@@ -98,21 +99,25 @@ class Bahdanau(nn.Module):
         memory = self.attention.memory(self.dropout(states_BSC), mask)
         return BahdanauState(memory, self.bridge(finals[-1][0])[0])
 
-    def step(self, tokens_RT: Tensor, state: BahdanauState) -> tuple[Tensor, BahdanauState]:
-        return self.head(self.read(tokens_RT, state)), state
+    def step(
+        self, tokens_BT: Tensor, state: BahdanauState, lengths_B: Tensor | None = None
+    ) -> tuple[Tensor, BahdanauState]:
+        return self.head(self.read(tokens_BT, state, lengths_B)), state
 
-    def read(self, tokens_RT: Tensor, state: BahdanauState) -> Tensor:
+    def read(self, tokens_RT: Tensor, state: BahdanauState, lengths_R: Tensor | None = None) -> Tensor:
         """states_RTD for the given tokens; the state goes along."""
         x_RTI = self.dropout(self.target_embedding(tokens_RT))
         from_word, from_context = self.cell.input.weight.split((x_RTI.shape[-1], self.encoder.width), dim=1)
         words_RTJ = nn.functional.linear(x_RTI, from_word, self.cell.input.bias)
         states, contexts = [], []
-        for word_RJ in words_RTJ.unbind(1):
-            context_RC = self.attention(state.state[0][:, None], state.memory, state.position)[:, 0]
-            state.state = self.cell(word_RJ + nn.functional.linear(context_RC, from_context), state.state)
-            state.position += 1
+        for step, word_RJ in enumerate(words_RTJ.unbind(1)):
+            places = places_after(state.position + step, 1)
+            context_RC = self.attention(state.state[0][:, None], state.memory, places)[:, 0]
+            after = self.cell(word_RJ + nn.functional.linear(context_RC, from_context), state.state)
+            state.state = moved(state.state, after, step, lengths_R)
             states.append(state.state[0])
             contexts.append(context_RC)
+        state.position = grown(state.position, tokens_RT.shape[1], lengths_R)
         return self.readout(torch.stack(states, dim=1), torch.stack(contexts, dim=1), x_RTI)
 
 
@@ -122,9 +127,15 @@ class BahdanauState:
 
     memory: Memory
     state: State
-    position: int = 0
+    position: Ages = 0
 
     def reorder(self, rows: Tensor) -> BahdanauState:
         kept = sentences_kept(rows, len(self.state[0]), len(self.memory.k_BGSK))
         memory = self.memory if kept is None else self.memory.select(kept)
-        return BahdanauState(memory, reorder_states([self.state], rows)[0], self.position)
+        return BahdanauState(memory, reorder_states([self.state], rows)[0], reordered(self.position, rows))
+
+    def join(self, other: BahdanauState) -> BahdanauState:
+        rows, others, device = len(self.state[0]), len(other.state[0]), self.state[0].device
+        (memory,) = join_memories([self.memory], rows, [other.memory], others)
+        (state,) = join_states([self.state], [other.state])
+        return BahdanauState(memory, state, joined(self.position, rows, other.position, others, device))

@@ -15,8 +15,10 @@ from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
 from regard.attention import MECHANISMS, AttentionContext, MechanismPart
-from regard.attention.heads import CrossAttention, HeadShape, Memory, sentences_kept
+from regard.attention.heads import CrossAttention, HeadShape
 from regard.attention.masks import padding
+from regard.attention.memory import Memory, join_memories, sentences_kept
+from regard.attention.places import Ages, grown, joined, places_after, reordered
 from regard.core.anatomy import Anatomy
 from regard.core.inputs import Inputs, States
 from regard.core.ports import Ports
@@ -78,11 +80,13 @@ class DecoderLayer(nn.Module):
         self.convolution_residual = PreNorm(config.width, config.dropout)
         self.cross_residual = PreNorm(config.width, config.dropout)
 
-    def forward(self, x_RTD: Tensor, memory: Memory, past_RCD: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, x_RTD: Tensor, memory: Memory, past_RCD: Tensor, lengths_R: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         kept: list[Tensor] = []
 
         def convolve(x: Tensor) -> Tensor:
-            out, past = self.convolution.extend(x, past_RCD)
+            out, past = self.convolution.extend(x, past_RCD, lengths_R)
             kept.append(past)
             return out
 
@@ -153,16 +157,19 @@ class Convolution(nn.Module):
         rows, width = len(source_BS), self.config.width
         return ConvolutionState(memories, [layer.convolution.no_past(rows, width, read_BSD) for layer in layers])
 
-    def step(self, tokens_RT: Tensor, state: ConvolutionState) -> tuple[Tensor, ConvolutionState]:
-        return self.head(self.read(tokens_RT, state)), state
+    def step(
+        self, tokens_BT: Tensor, state: ConvolutionState, lengths_B: Tensor | None = None
+    ) -> tuple[Tensor, ConvolutionState]:
+        return self.head(self.read(tokens_BT, state, lengths_B)), state
 
-    def read(self, tokens_RT: Tensor, state: ConvolutionState) -> Tensor:
+    def read(self, tokens_RT: Tensor, state: ConvolutionState, lengths_R: Tensor | None = None) -> Tensor:
         """states_RTD for the given tokens; the state goes along."""
         x_RTD = self.widen_target(self.target_embedding(tokens_RT))
-        x_RTD = self.dropout(self.position.embed(x_RTD, state.position))
+        count = tokens_RT.shape[1]
+        x_RTD = self.dropout(self.position.embed(x_RTD, places_after(state.position, count, lengths_R)))
         for number, layer in enumerate(self.decoder):
-            x_RTD, state.pasts[number] = layer(x_RTD, state.memories[number], state.pasts[number])
-        state.position += tokens_RT.shape[1]
+            x_RTD, state.pasts[number] = layer(x_RTD, state.memories[number], state.pasts[number], lengths_R)
+        state.position = grown(state.position, count, lengths_R)
         return self.narrow(self.norm(x_RTD))
 
     def answer_at(self, states_BTD: Tensor) -> Tensor:
@@ -176,9 +183,16 @@ class ConvolutionState:
 
     memories: list[Memory]
     pasts: list[Tensor]
-    position: int = 0
+    position: Ages = 0
 
     def reorder(self, rows: Tensor) -> ConvolutionState:
         kept = sentences_kept(rows, len(self.pasts[0]), len(self.memories[0].k_BGSK))
         memories = self.memories if kept is None else [memory.select(kept) for memory in self.memories]
-        return ConvolutionState(memories, [past.index_select(0, rows) for past in self.pasts], self.position)
+        pasts = [past.index_select(0, rows) for past in self.pasts]
+        return ConvolutionState(memories, pasts, reordered(self.position, rows))
+
+    def join(self, other: ConvolutionState) -> ConvolutionState:
+        rows, others, device = len(self.pasts[0]), len(other.pasts[0]), self.pasts[0].device
+        memories = join_memories(self.memories, rows, other.memories, others)
+        pasts = [torch.cat(both) for both in zip(self.pasts, other.pasts, strict=True)]
+        return ConvolutionState(memories, pasts, joined(self.position, rows, other.position, others, device))

@@ -13,7 +13,7 @@ import torch
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
-from regard.attention.heads import sentences_kept
+from regard.attention.memory import sentences_kept
 from regard.core.anatomy import Anatomy
 from regard.core.inputs import Inputs, States
 from regard.core.ports import Ports
@@ -22,7 +22,7 @@ from regard.layers.cells import State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
 from regard.layers.readout import Readout
-from regard.layers.recurrence import Bridge, RecurrentEncoder, RecurrentStack, reorder_states
+from regard.layers.recurrence import Bridge, RecurrentEncoder, RecurrentStack, join_states, reorder_states
 from regard.models import ModelPart
 
 
@@ -91,17 +91,19 @@ class FixedContext(nn.Module):
         context_BD = torch.tanh(self.summary(finals[-1][0]))
         return FixedContextState(context_BD, self.bridge(context_BD))
 
-    def step(self, tokens_RT: Tensor, state: FixedContextState) -> tuple[Tensor, FixedContextState]:
-        return self.head(self.read(tokens_RT, state)), state
+    def step(
+        self, tokens_BT: Tensor, state: FixedContextState, lengths_B: Tensor | None = None
+    ) -> tuple[Tensor, FixedContextState]:
+        return self.head(self.read(tokens_BT, state, lengths_B)), state
 
-    def read(self, tokens_RT: Tensor, state: FixedContextState) -> Tensor:
+    def read(self, tokens_RT: Tensor, state: FixedContextState, lengths_R: Tensor | None = None) -> Tensor:
         """states_RTD for the given tokens; the state goes along."""
         seen_RTC = self.dropout(self.target_embedding(tokens_RT))
         if self.config.context == "every-step":
             rows, positions = tokens_RT.shape
             context_RD = state.context_BD.repeat_interleave(rows // len(state.context_BD), dim=0)
             seen_RTC = torch.cat((seen_RTC, context_RD[:, None].expand(-1, positions, -1)), dim=-1)
-        h_RTD, state.states = self.decoder(seen_RTC, state.states)
+        h_RTD, state.states = self.decoder(seen_RTC, state.states, lengths_R)
         return self.readout(h_RTD, seen_RTC)
 
 
@@ -116,3 +118,11 @@ class FixedContextState:
         kept = sentences_kept(rows, len(self.states[0][0]), len(self.context_BD))
         context_BD = self.context_BD if kept is None else self.context_BD[kept]
         return FixedContextState(context_BD, reorder_states(self.states, rows))
+
+    def join(self, other: FixedContextState) -> FixedContextState:
+        """By sentence where both have equally many rows to one, else by row."""
+        ours, theirs = (len(one.states[0][0]) // len(one.context_BD) for one in (self, other))
+        own_BD, other_BD = self.context_BD, other.context_BD
+        if ours != theirs:
+            own_BD, other_BD = own_BD.repeat_interleave(ours, dim=0), other_BD.repeat_interleave(theirs, dim=0)
+        return FixedContextState(torch.cat((own_BD, other_BD)), join_states(self.states, other.states))

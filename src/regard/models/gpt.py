@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
 from regard.attention.heads import HeadShape
 from regard.attention.masks import CAUSAL, inside_segments
+from regard.attention.places import places_after
 from regard.core.anatomy import Anatomy, Entrance
 from regard.core.inputs import Inputs, States
 from regard.core.ports import OUTPUT, Ports, tokens_at
@@ -137,5 +138,8 @@ class Gpt(nn.Module):
         """Nothing read yet: for so many rows, with room for so many tokens (0: it grows)."""
         return StackState(self.stack.new_caches(*source, self.embedding.weight))
 
-    def step(self, tokens_RT: Tensor, state: StackState) -> tuple[Tensor, StackState]:
-        return self.head(self.stack(self.embedding(tokens_RT), CAUSAL.at(state.length), state.caches)), state
+    def step(
+        self, tokens_BT: Tensor, state: StackState, lengths_B: Tensor | None = None
+    ) -> tuple[Tensor, StackState]:
+        mask = CAUSAL.at(places_after(state.ages, tokens_BT.shape[1], lengths_B))
+        return self.head(self.stack(self.embedding(tokens_BT), mask, state.caches, lengths_B)), state

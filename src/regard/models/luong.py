@@ -13,8 +13,9 @@ from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
 from regard.attention import READERS, ReaderPart
-from regard.attention.heads import Memory, sentences_kept
 from regard.attention.masks import padding
+from regard.attention.memory import Memory, join_memories, sentences_kept
+from regard.attention.places import Ages, grown, joined, places_after, reordered
 from regard.attention.readers import Reader
 from regard.core.anatomy import Anatomy
 from regard.core.inputs import Inputs, States
@@ -24,7 +25,7 @@ from regard.layers.cells import State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
 from regard.layers.readout import Readout
-from regard.layers.recurrence import Bridge, RecurrentEncoder, RecurrentStack, reorder_states
+from regard.layers.recurrence import Bridge, RecurrentEncoder, RecurrentStack, join_states, moved, reorder_states
 from regard.models import ModelPart
 
 LUONG_CELLS = CELLS.with_default("lstm")
@@ -102,24 +103,28 @@ class Luong(nn.Module):
         nothing_BD = states_BSC.new_zeros(len(source_BS), self.head.width)
         return LuongState(memory, self.bridge(finals[-1][0]), nothing_BD)
 
-    def step(self, tokens_RT: Tensor, state: LuongState) -> tuple[Tensor, LuongState]:
-        return self.head(self.read(tokens_RT, state)), state
+    def step(
+        self, tokens_BT: Tensor, state: LuongState, lengths_B: Tensor | None = None
+    ) -> tuple[Tensor, LuongState]:
+        return self.head(self.read(tokens_BT, state, lengths_B)), state
 
-    def read(self, tokens_RT: Tensor, state: LuongState) -> Tensor:
+    def read(self, tokens_RT: Tensor, state: LuongState, lengths_R: Tensor | None = None) -> Tensor:
         """h̃_RTD for the given tokens; the state goes along. Only input feeding has to wait for its turn."""
         x_RTI = self.dropout(self.target_embedding(tokens_RT))
         if self.config.feeding == "none":
-            return self.attend(x_RTI, state)
+            return self.attend(x_RTI, state, lengths_R)
         attentional = []
-        for x_R1I in x_RTI.split(1, dim=1):
-            state.fed_RD = self.attend(torch.cat((x_R1I, state.fed_RD[:, None]), dim=-1), state)[:, 0]
-            attentional.append(state.fed_RD)
+        for step, x_R1I in enumerate(x_RTI.split(1, dim=1)):
+            real_R = None if lengths_R is None else (step < lengths_R).long()
+            found_RD = self.attend(torch.cat((x_R1I, state.fed_RD[:, None]), dim=-1), state, real_R)[:, 0]
+            (state.fed_RD,) = moved((state.fed_RD,), (found_RD,), 0, real_R)
+            attentional.append(found_RD)
         return torch.stack(attentional, dim=1)
 
-    def attend(self, x_RTI: Tensor, state: LuongState) -> Tensor:
-        h_RTD, state.states = self.decoder(x_RTI, state.states)
-        context_RTC = self.attention(h_RTD, state.memory, state.position)
-        state.position += x_RTI.shape[1]
+    def attend(self, x_RTI: Tensor, state: LuongState, lengths_R: Tensor | None = None) -> Tensor:
+        h_RTD, state.states = self.decoder(x_RTI, state.states, lengths_R)
+        context_RTC = self.attention(h_RTD, state.memory, places_after(state.position, x_RTI.shape[1], lengths_R))
+        state.position = grown(state.position, x_RTI.shape[1], lengths_R)
         return self.readout(context_RTC, h_RTD)
 
 
@@ -130,10 +135,17 @@ class LuongState:
     memory: Memory
     states: list[State]
     fed_RD: Tensor
-    position: int = 0
+    position: Ages = 0
 
     def reorder(self, rows: Tensor) -> LuongState:
         kept = sentences_kept(rows, len(self.fed_RD), len(self.memory.k_BGSK))
         memory = self.memory if kept is None else self.memory.select(kept)
         fed_RD = self.fed_RD.index_select(0, rows)
-        return LuongState(memory, reorder_states(self.states, rows), fed_RD, self.position)
+        return LuongState(memory, reorder_states(self.states, rows), fed_RD, reordered(self.position, rows))
+
+    def join(self, other: LuongState) -> LuongState:
+        rows, others, device = len(self.fed_RD), len(other.fed_RD), self.fed_RD.device
+        (memory,) = join_memories([self.memory], rows, [other.memory], others)
+        position = joined(self.position, rows, other.position, others, device)
+        states, fed_RD = join_states(self.states, other.states), torch.cat((self.fed_RD, other.fed_RD))
+        return LuongState(memory, states, fed_RD, position)

@@ -22,7 +22,7 @@ from regard.layers.cells import State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
 from regard.layers.readout import Readout
-from regard.layers.recurrence import RecurrentStack, reorder_states
+from regard.layers.recurrence import RecurrentStack, join_states, reorder_states
 from regard.models import ModelPart
 
 
@@ -85,12 +85,14 @@ class Recurrent(nn.Module):
         like = self.readout.linear.weight
         return RecurrentState(self.stack.start(source[0], like))
 
-    def step(self, tokens_RT: Tensor, state: RecurrentState) -> tuple[Tensor, RecurrentState]:
-        return self.head(self.read(tokens_RT, state)), state
+    def step(
+        self, tokens_BT: Tensor, state: RecurrentState, lengths_B: Tensor | None = None
+    ) -> tuple[Tensor, RecurrentState]:
+        return self.head(self.read(tokens_BT, state, lengths_B)), state
 
-    def read(self, tokens_RT: Tensor, state: RecurrentState) -> Tensor:
+    def read(self, tokens_RT: Tensor, state: RecurrentState, lengths_R: Tensor | None = None) -> Tensor:
         """states_RTD for texts that go on from a state, which goes along."""
-        h_RTD, state.states = self.stack(self.dropout(self.target_embedding(tokens_RT)), state.states)
+        h_RTD, state.states = self.stack(self.dropout(self.target_embedding(tokens_RT)), state.states, lengths_R)
         return self.readout(h_RTD)
 
     def answer_at(self, states_BTD: Tensor) -> Tensor:
@@ -106,6 +108,9 @@ class RecurrentState:
 
     def reorder(self, rows: Tensor) -> RecurrentState:
         return RecurrentState(reorder_states(self.states, rows))
+
+    def join(self, other: RecurrentState) -> RecurrentState:
+        return RecurrentState(join_states(self.states, other.states))
 
     @property
     def rows(self) -> int:

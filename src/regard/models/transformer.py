@@ -12,8 +12,11 @@ from pydantic import Field, SerializeAsAny, model_validator
 from torch import Tensor, nn
 
 from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
-from regard.attention.heads import Cache, CrossHeads, HeadShape, Memory, SelfHeads, sentences_kept
+from regard.attention.cache import AttentionCache
+from regard.attention.heads import CrossHeads, HeadShape, SelfHeads
 from regard.attention.masks import CAUSAL, Mask, padding
+from regard.attention.memory import Memory, join_memories, sentences_kept
+from regard.attention.places import places_after
 from regard.core.anatomy import Anatomy, Entrance
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, OUTPUT, Ports, share_vocabulary, tokens_at
@@ -149,12 +152,17 @@ class Decoder(nn.Module):
         return cast("list[DecoderLayer]", list(self.layers))
 
     def forward(
-        self, x_BTD: Tensor, memories: list[Memory], mask: Mask, caches: list[Cache] | None = None
+        self,
+        x_BTD: Tensor,
+        memories: list[Memory],
+        mask: Mask,
+        caches: list[AttentionCache] | None = None,
+        lengths_B: Tensor | None = None,
     ) -> Tensor:
-        x_BTD = self.dropout(self.position.embed(x_BTD, mask.offset))
+        x_BTD = self.dropout(self.position.embed(x_BTD, mask.places))
         for index, (layer, memory) in enumerate(zip(self.layers, memories, strict=True)):
             cache = None if caches is None else caches[index]
-            x_BTD = run_layer(layer, self.recompute, x_BTD, memory, mask, self.position, cache)
+            x_BTD = run_layer(layer, self.recompute, x_BTD, memory, mask, self.position, cache, lengths_B)
         return self.norm(x_BTD)
 
 
@@ -231,10 +239,12 @@ class Transformer(nn.Module):
         caches = [layer.attention.new_cache(rows, like) for layer in self.decoder.blocks()]
         return TransformerState(memories, caches, rows)
 
-    def step(self, tokens_RT: Tensor, state: TransformerState) -> tuple[Tensor, TransformerState]:
-        mask = CAUSAL.at(state.caches[0].length)
-        x_RTD = self.target_embedding(tokens_RT)
-        states_RTD = self.decoder(x_RTD, state.memories, mask, state.caches)
+    def step(
+        self, tokens_BT: Tensor, state: TransformerState, lengths_B: Tensor | None = None
+    ) -> tuple[Tensor, TransformerState]:
+        mask = CAUSAL.at(places_after(state.caches[0].ages, tokens_BT.shape[1], lengths_B))
+        x_RTD = self.target_embedding(tokens_BT)
+        states_RTD = self.decoder(x_RTD, state.memories, mask, state.caches, lengths_B)
         return self.head(states_RTD), state
 
 
@@ -243,7 +253,7 @@ class TransformerState:
     """Memories by sentence and caches by row; rows of a sentence stand together, equally many for each."""
 
     memories: list[Memory]
-    caches: list[Cache]
+    caches: list[AttentionCache]
     rows: int
 
     def reorder(self, rows: Tensor) -> TransformerState:
@@ -251,3 +261,8 @@ class TransformerState:
         kept = sentences_kept(rows, self.rows, len(self.memories[0].k_BGSK))
         memories = self.memories if kept is None else [memory.select(kept) for memory in self.memories]
         return TransformerState(memories, [cache.reorder(rows) for cache in self.caches], len(rows))
+
+    def join(self, other: TransformerState) -> TransformerState:
+        memories = join_memories(self.memories, self.rows, other.memories, other.rows)
+        caches = [one.join(another) for one, another in zip(self.caches, other.caches, strict=True)]
+        return TransformerState(memories, caches, self.rows + other.rows)

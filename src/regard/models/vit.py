@@ -115,6 +115,14 @@ class Vit(nn.Module):
         return self.config.width
 
     @property
+    def grid(self) -> tuple[int, ...]:
+        return self.front.grid
+
+    @property
+    def class_tokens(self) -> int:
+        return self.front.class_tokens
+
+    @property
     def max_length(self) -> int:
         """How many positions it can read, the class token among them; 0: as many as one likes."""
         return self.position.max_length

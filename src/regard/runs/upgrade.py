@@ -167,7 +167,7 @@ def renamed_data(tree: Mapping[str, Any]) -> list[str]:
         return [f"data.{key} is now data.{key}_size: write data.{key}_size = {inline(data[key])}" for key in sizes]
     old = {"pairs": ("corpora", "source", "target"), "text": ("file", "pattern")}.get(kind, ())
     found = [key for key in old if key in data]
-    if not found and old and data.get("folder") and not data.get("train"):
+    if not found and old and data.get("folder") and "train" not in data:
         found = ["folder"]
     if not found:
         return []

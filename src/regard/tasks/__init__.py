@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from regard.core.task import Task
+    from regard.data import TokenizerPart
     from regard.data.modalities.both import Modalities
 
 
@@ -19,6 +20,10 @@ class TaskPart(Part):
     cuts_anew: ClassVar[bool] = False  # whether training examples may be cut into other pieces each epoch
 
     explains_itself: ClassVar[bool] = False  # whether training ends with a page about what was learned
+
+    def example(self, tokenizer: TokenizerPart) -> str:
+        """What regard predict might be asked, as it is typed."""
+        return '"a sentence"'
 
     def settled(self, corpus: Any) -> Self:
         """The same with what the data decides, so that a run folder can be loaded without its data."""

@@ -14,7 +14,7 @@ from regard.core.errors import DataError, enumerate_problems
 from regard.data.examples import Asked
 from regard.data.modalities.text.enclosing import split_texts
 from regard.tasks.metrics.answers import is_exact
-from regard.tasks.question_windows import QuestionBatch
+from regard.tasks.question_windows import Frame, QuestionBatch, Stretch
 from regard.tasks.reading import logits_of
 
 ERRORS_LISTED = 50
@@ -23,9 +23,13 @@ NEVER = float("-inf")
 
 def places(model: Any, batch: QuestionBatch) -> tuple[Tensor, Tensor, Tensor]:
     """log-probabilities of starts_BS and of lasts_BS, and nowhere_B: the place that says "not here"."""
-    logits_BS2 = logits_of(model, batch.text)
+    return log_places(logits_of(model, batch.text), batch, causal=model.body.causal)
+
+
+def log_places(logits_BS2: Tensor, batch: QuestionBatch, *, causal: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """The same from the logits of a pass that was already made."""
     lengths_B = batch.text.real_lengths_B
-    nowhere_B = torch.zeros_like(lengths_B) if not model.body.causal else lengths_B - 1
+    nowhere_B = lengths_B - 1 if causal else torch.zeros_like(lengths_B)
     allowed_BS = batch.context_BS.scatter(1, nowhere_B[:, None], True)
     open_BS2 = logits_BS2.masked_fill(~allowed_BS[:, :, None], NEVER).log_softmax(dim=1)
     return open_BS2[:, :, 0], open_BS2[:, :, 1], nowhere_B
@@ -44,6 +48,24 @@ def best_spans(
         [(score, at // width, at // width + at % width) for score, at in zip(scores, flat) if score > NEVER]
         for scores, flat in zip(values_BN.tolist(), flat_BN.tolist(), strict=True)
     ]
+
+
+class FoundSpans:
+    """The spans of one question over all its windows; one that two windows hold counts once, at its best."""
+
+    def __init__(self, text: str = "") -> None:
+        self.text = text
+        self.spans: dict[tuple[int, int], float] = {}  # characters, and their log-probability
+        self.silent = 0.0  # that there is no answer, by the window that believes in it least
+
+    def add(self, window: Stretch, frame: Frame, nothing: float, rows: Sequence[tuple[float, int, int]]) -> None:
+        """What one window says: how log-probable no answer is, and the best spans of its row."""
+        shift = window.first - frame.before(window.question)
+        self.text, self.silent = window.context.text, min(self.silent, nothing)
+        for score, start, last in rows:
+            place = window.context.characters(start + shift, last + shift)
+            if place[1] > place[0]:
+                self.spans[place] = max(self.spans.get(place, NEVER), score)
 
 
 def question_and_context(inputs: Sequence[str | tuple[str, str]]) -> list[tuple[str, str]]:

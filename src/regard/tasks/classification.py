@@ -18,8 +18,9 @@ from regard.core.answers import Answer, LabelAnswer
 from regard.core.batch import Batch, Examples
 from regard.core.errors import DataError
 from regard.core.inputs import Inputs
-from regard.core.modality import Modality
+from regard.core.modality import Modality, ShowsPixels
 from regard.core.ports import Ports
+from regard.core.probe import Probe
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Corpus, Pair
@@ -32,6 +33,7 @@ from regard.tasks import TaskPart
 from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
+from regard.tasks.probing import ask_head, check_room, grid_axis, head_logits, refuse_target, room_of
 from regard.tasks.reading import check_length, logits_of
 
 ERRORS_LISTED = 50
@@ -147,13 +149,6 @@ class Classification:
                     self.corpus.ledger.truncate(split, one.origin, one.line, reason, f"{cut} tokens were cut")
         return [Classified(item, self.places.get(one.label, -1)) for one, item in zip(examples, items, strict=True)]
 
-    def enclose(self, text: str) -> Any:
-        """One input as the model reads it."""
-        return self.modality.encode([self.modality.parse(text)])[0]
-
-    def enclosed(self, item: Classified) -> Any:
-        return item.item
-
     def examples(self, split: str, epoch: int) -> Examples:
         weights = self.corpus.weights if split == "train" else ()
         if not self.modality.lazy:
@@ -170,6 +165,35 @@ class Classification:
         inputs = self.modality.collate([one.item for one in items])
         positions = sum(self.modality.size(one.item) for one in items)
         return ClassBatch(inputs, torch.tensor([one.label for one in items]), positions)
+
+    # -- probes ---------------------------------------------------------------------------------------------
+
+    def probe(self, session: Session, raw: Any, target: str = "") -> Probe:
+        refuse_target(target, self.modality.name)
+        item = self.modality.encode([raw])[0]
+        cut = self.modality.cut(item)
+        if cut:
+            what = f"the {self.modality.name}, the symbols around it among them,"
+            check_room(self.modality.size(item) + cut, self.max_length, what)
+        return self.probe_examples(session, [Classified(item, 0)])
+
+    def probe_examples(self, session: Session, items: Sequence[Classified]) -> Probe:
+        modality, first = self.modality, items[0].item
+        return session.move(
+            Probe(
+                self.collate(items).inputs, ask_head, head_logits, self.labels.__getitem__,
+                axis=grid_axis(session.model, modality.axis(first)),
+                answers=lambda logits_TW: self.ranked(logits_TW[0].double().softmax(-1).cpu().numpy()),
+                text=modality.describe(first),
+                pixels_HWC=modality.pixels(first) if isinstance(modality, ShowsPixels) else None,
+            )
+        )  # fmt: skip
+
+    def random_examples(
+        self, session: Session, generator: np.random.Generator, rows: int, length: int
+    ) -> list[Classified]:
+        room = room_of(session.model, self.max_length, length)
+        return [Classified(item, 0) for item in self.modality.random_items(generator, rows, room)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
@@ -209,11 +233,12 @@ class Classification:
     ) -> list[list[LabelAnswer]]:
         """For each raw input all labels with their probabilities (or other figures), the largest first."""
         items = self.gathered([Classified(item, 0) for item in self.modality.encode(inputs)])
-        labels = self.config.labels
-        return [
-            [label_answer(labels[place], float(row_C[place])) for place in np.argsort(-row_C, kind="stable")]
-            for row_C in self.figures(session, items, figure)
-        ]
+        return [self.ranked(row_C) for row_C in self.figures(session, items, figure)]
+
+    def ranked(self, figures_C: np.ndarray) -> list[LabelAnswer]:
+        """All labels, that of the largest figure first."""
+        order = np.argsort(-figures_C, kind="stable")
+        return [label_answer(self.labels[place], float(figures_C[place])) for place in order]
 
     def predict(self, session: Session, inputs: Sequence[Any]) -> list[list[Answer]]:
         """The labels of each input, the most probable first; their score is the probability."""

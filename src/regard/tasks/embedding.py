@@ -13,20 +13,22 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.core.answers import Answer, NumberAnswer, VectorAnswer
-from regard.core.batch import Batch, Examples
+from regard.core.batch import Examples
 from regard.core.errors import DataError, OptionError
-from regard.core.inputs import Inputs
 from regard.core.ports import Ports
+from regard.core.probe import Probe
 from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts, enclose_all, split_texts
+from regard.data.modalities.text.wording import random_texts
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import Pool, Pooling, VectorHead
 from regard.tasks import TaskPart
 from regard.tasks.metrics.retrieval import retrieval_scores
-from regard.tasks.reading import check_length, logits_of
+from regard.tasks.probing import check_enclosed, refuse_target, room_of, text_probe
+from regard.tasks.reading import TextBatch, check_length, logits_of
 from regard.tasks.sentence_vectors import Embedder
 
 NEVER = float("-inf")
@@ -58,19 +60,14 @@ class Mates(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class MateBatch(Batch):
+class MateBatch(TextBatch):
     """All sources, then all targets; ``same_BB`` says which of the others are no strangers, being equal texts."""
 
-    text: Inputs
     same_BB: Tensor
 
     @property
     def loss_terms(self) -> int:
         return len(self.same_BB)
-
-    @property
-    def tokens(self) -> int:
-        return int(self.text.real_lengths_B.sum())
 
 
 class Embedding:
@@ -92,10 +89,6 @@ class Embedding:
     @property
     def window(self) -> Window:
         return Window(self.tokenizer.specials, self.config.longest)
-
-    @property
-    def max_length(self) -> int:
-        return self.config.longest
 
     def ports(self) -> Ports:
         return self.vocabularies.ports()
@@ -122,14 +115,6 @@ class Embedding:
                     self.corpus.ledger.truncate(split, pair.origin, pair.line, reason, cut)
         return made
 
-    def enclose(self, text: str) -> Enclosed:
-        """One text as the model reads it."""
-        return enclose_all(self.tokenizer, self.window, [(text,)])[0]
-
-    def enclosed(self, item: Mates) -> Enclosed:
-        """The first of the two."""
-        return item.source
-
     def examples(self, split: str, epoch: int) -> Examples:
         items = self._encoded.get(split, [])
         lengths = [(len(one.source.tokens), len(one.target.tokens)) for one in items]
@@ -141,6 +126,22 @@ class Embedding:
         text = collate_texts([*sides[0], *sides[1]], self.tokenizer.specials.pad)
         same_BB = equal_texts(sides[0]) | equal_texts(sides[1])
         return MateBatch(text, torch.from_numpy(same_BB))
+
+    # -- probes ---------------------------------------------------------------------------------------------
+
+    def probe(self, session: Session, raw: str, target: str = "") -> Probe:
+        refuse_target(target)
+        text = enclose_all(self.tokenizer, self.window, [(raw,)])[0]
+        check_enclosed(text, self.config.longest)
+        return self.probe_examples(session, [Mates(text, text)])
+
+    def probe_examples(self, session: Session, items: Sequence[Mates]) -> Probe:
+        """The first of the two texts."""
+        return session.move(text_probe(session.model, [one.source for one in items], self.tokenizer))
+
+    def random_examples(self, session: Session, generator: np.random.Generator, rows: int, length: int) -> list[Mates]:
+        room = room_of(session.model, self.config.longest, length)
+        return [Mates(text, text) for text in random_texts(generator, self.tokenizer, rows, room)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 

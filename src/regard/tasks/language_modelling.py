@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, cast
 
@@ -21,12 +21,16 @@ from torch import Tensor, nn
 from regard.core.answers import Answer
 from regard.core.batch import Batch, Examples
 from regard.core.errors import DataError, OptionError
+from regard.core.inputs import Inputs
 from regard.core.ports import Ports
+from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import CarriesOn, Decodable, max_length_of
 from regard.core.task import Session, Sums
+from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.wording import random_ids, token_axis
 from regard.data.padding import pad
 from regard.data.texts import Text, documents
 from regard.data.token_files import TokenFile, token_file
@@ -37,6 +41,7 @@ from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart
 from regard.tasks.continuation import Continuation
+from regard.tasks.probing import check_room, refuse_target, room_of, vocabulary_logits
 from regard.tasks.scores import summed
 
 SCORED_AT_ONCE = 16384
@@ -56,6 +61,9 @@ class LanguageModelConfig(TaskPart):
     carry: bool = False  # for recurrent models: the state goes on from window to window
     sample: int = Field(160, ge=0)  # tokens that are written after each validation, to be looked at; 0: none
     prompt: str = ""  # how that sample begins
+
+    def example(self, tokenizer: TokenizerPart) -> str:
+        return '--prompt "a beginning"'
 
     def build(
         self, corpus: Corpus[Any], modalities: Modalities, seed: int
@@ -175,6 +183,33 @@ class LanguageModelling:
         tokens, real, targets = (torch.from_numpy(array) for array in arrays)
         return WindowBatch(tokens, segments_BT, real, targets, items[0].place)
 
+    # -- probes ---------------------------------------------------------------------------------------------
+
+    def probe(self, session: Session, raw: str, target: str = "") -> Probe:
+        refuse_target(target)
+        writing = self.continuation(session)
+        ids = replace(writing, context=0).openings([raw], keep_end=False)[0]
+        check_room(len(ids), writing.context, "the text")
+        made = self.probe_examples(session, [Window(np.array([*ids, ids[-1]]), 0)])
+        return replace(made, expected=(*ids[1:], UNKNOWN))  # nobody knows what follows the end
+
+    def probe_examples(self, session: Session, items: Sequence[Window]) -> Probe:
+        batch, specials = self.collate(items), self.tokenizer.specials
+        lengths_B = torch.tensor([len(window.tokens) - 1 for window in items])
+        first = items[0].tokens.tolist()
+        probe = Probe(
+            Inputs(batch.tokens_BT, lengths_B, batch.segments_BT), ask_window, vocabulary_logits, self.tokenizer.token,
+            start=lambda own: (len(own.inputs.values), 0), axis=token_axis(self.tokenizer, first[:-1]),
+            expected=tuple(first[1:]), asked=tuple(range(len(first) - 1)), text=self.tokenizer.decode(first[:-1]),
+            blank=specials.unk if specials.unk >= 0 else specials.eos,
+        )  # fmt: skip
+        return session.move(probe)
+
+    def random_examples(self, session: Session, generator: np.random.Generator, rows: int, length: int) -> list[Window]:
+        """All of one length: no window of a text is padded but the last."""
+        size = room_of(session.model, length)
+        return [Window(random_ids(generator, self.tokenizer, size + 1), 0) for _ in range(rows)]
+
     # -- loss -----------------------------------------------------------------------------------------------
 
     def sums(self, model: nn.Module, batch: WindowBatch) -> Sums:
@@ -261,6 +296,12 @@ class LanguageModelling:
         totals, count = summed(self, session, examples, batches)
         means = {name: totals.get(name, 0.0) / max(count, 1) for name in ("loss", "token_accuracy")}
         return {**means, **self.derived(split, means), "tokens": count, "characters": self.file(split).characters}
+
+
+def ask_window(model: nn.Module, probe: Probe) -> Tensor:
+    """states_BTD of every token, which knows those before it."""
+    inputs = probe.inputs
+    return model(inputs.values) if inputs.segments_BN is None else model(inputs.values, inputs.segments_BN)
 
 
 def stream_order(windows: int, context: int, budget: int) -> list[np.ndarray]:

@@ -17,12 +17,16 @@ from torch.nn import functional
 from regard.core.answers import Answer
 from regard.core.batch import Batch, Examples
 from regard.core.errors import DataError, OptionError, RecipeError, enumerate_problems
+from regard.core.inputs import Inputs
 from regard.core.ports import Ports
-from regard.core.seams import GuessesWords, RelatesTexts
+from regard.core.probe import UNKNOWN, Probe
+from regard.core.seams import GuessesWords, RelatesTexts, max_length_of
 from regard.core.task import Session, Sums
+from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.wording import random_ids, random_lengths, token_axis
 from regard.data.padding import pad
 from regard.data.texts import Text, documents
 from regard.data.token_files import TokenFile, token_file
@@ -35,6 +39,7 @@ from regard.tasks import TaskPart
 from regard.tasks.filling import Filling
 from regard.tasks.masking import Hidden, Masking, Stretches, document_spans, joined_spans
 from regard.tasks.next_sentence import HiddenPair, Pairs
+from regard.tasks.probing import check_room, refuse_target, room_of, vocabulary_logits
 from regard.tasks.scores import summed
 
 SCORED_AT_ONCE = 16384
@@ -61,6 +66,9 @@ class MaskedLanguageModelConfig(TaskPart):
         if self.masked + self.random > 1:
             raise ValueError(f"masked = {self.masked} and random = {self.random} are more than all; lower one of them")
         return self
+
+    def example(self, tokenizer: TokenizerPart) -> str:
+        return f'"a sentence with a {tokenizer.mask_symbol}"'
 
     def build(
         self, corpus: Corpus[Any], modalities: Modalities, seed: int
@@ -173,6 +181,35 @@ class MaskedLanguageModelling:
         follows_B = torch.tensor([one.follows for one in items])
         return replace(batch, segments_BS=segments_BS, follows_B=follows_B)
 
+    # -- probes ---------------------------------------------------------------------------------------------
+
+    def probe(self, session: Session, raw: str, target: str = "") -> Probe:
+        """A text, in which masks may be written; without any, every token is asked about."""
+        refuse_target(target)
+        specials = self.tokenizer.specials
+        inside = self.filling(session).reader.encode(raw, add_special_tokens=False).ids
+        ids = (specials.sos, *inside, specials.eos)
+        check_room(len(ids), max_length_of(session.model), "the text, the symbols around it among them,")
+        return self.probe_examples(session, [shown_whole(np.array(ids))])
+
+    def probe_examples(self, session: Session, items: Sequence[Any]) -> Probe:
+        """Nothing is hidden but what is written as a mask."""
+        whole = [one._replace(tokens=put_back(one)) for one in items]
+        batch, mask = self.collate(whole), self.tokenizer.specials.mask
+        first = whole[0].tokens.tolist()
+        masks = tuple(place for place, id in enumerate(first) if id == mask)
+        probe = Probe(
+            Inputs(batch.tokens_BS, batch.lengths_B, batch.segments_BS), ask_masked, vocabulary_logits,
+            self.tokenizer.token, axis=token_axis(self.tokenizer, first), blank=mask,
+            expected=tuple(UNKNOWN if id == mask else id for id in first),
+            asked=masks or tuple(range(1, len(first) - 1)), text=self.tokenizer.decode(first),
+        )  # fmt: skip
+        return session.move(probe)
+
+    def random_examples(self, session: Session, generator: np.random.Generator, rows: int, length: int) -> list[Hidden]:
+        room = room_of(session.model, length)
+        return [shown_whole(random_ids(generator, self.tokenizer, own)) for own in random_lengths(rows, room)]
+
     # -- loss -----------------------------------------------------------------------------------------------
 
     def sums(self, model: nn.Module, batch: MaskedBatch) -> Sums:
@@ -244,6 +281,25 @@ class MaskedLanguageModelling:
                 found.append(Hidden(shown, np.array([position]), np.array([answer])))
         lengths = [(len(one.chosen), len(one.tokens)) for one in found]
         return Examples(found, np.array(lengths, np.int64).reshape(-1, 2))
+
+
+def shown_whole(tokens: np.ndarray) -> Hidden:
+    """A text in which nothing is hidden."""
+    nothing = np.zeros(0, np.int64)
+    return Hidden(tokens, nothing, nothing)
+
+
+def put_back(one: Hidden | HiddenPair) -> np.ndarray:
+    """The tokens as they stood in the text."""
+    tokens = one.tokens.copy()
+    tokens[one.chosen] = one.answers
+    return tokens
+
+
+def ask_masked(model: nn.Module, probe: Probe) -> Tensor:
+    """states_BSD, which know both sides."""
+    inputs = probe.inputs
+    return model(inputs.values, inputs.real_lengths_B, inputs.segments_BN)
 
 
 def refuse_headless(model: nn.Module, batch: MaskedBatch) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -13,6 +14,7 @@ from regard.core.answers import Answer
 from regard.core.batch import Examples
 from regard.core.errors import DataError, RecipeError, enumerate_problems
 from regard.core.ports import Ports
+from regard.core.probe import Probe
 from regard.core.symbols import SPECIAL_SYMBOLS, UNK
 from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
@@ -88,15 +90,33 @@ class Parsing:
     def encode_pairs(self, pairs: Sequence[Pair]) -> list[EncodedPair]:
         return self.translation.encode_pairs(pairs)
 
+    def probe_examples(self, session: Session, items: Sequence[EncodedPair]) -> Probe:
+        return self.translation.probe_examples(session, items)
+
+    def random_examples(
+        self, session: Session, generator: np.random.Generator, rows: int, length: int
+    ) -> list[EncodedPair]:
+        return self.translation.random_examples(session, generator, rows, length)
+
     # -- trees ------------------------------------------------------------------------------------------------
+
+    def probe(self, session: Session, raw: str, target: str = "") -> Probe:
+        """A sentence; the target is a tree, linearised or in brackets with the words."""
+        if target:
+            (raw,), (target,) = self.as_written([raw], [target])
+        return self.translation.probe(self.with_room(session), raw, target)
+
+    def with_room(self, session: Session) -> Session:
+        """A tree has more symbols than the usual limit allows, but not more than it learned."""
+        if session.options.max_length:
+            return session
+        most = self.translation.config.longest + 1
+        return session.with_options(session.options.model_copy(update={"max_length": most}))
 
     def parse(self, session: Session, sentences: Sequence[Sequence[str]]) -> list[list[Parsed]]:
         """The trees of each sentence, best first."""
-        options = session.options
-        if not options.max_length:  # a tree has more symbols than the usual limit allows, but not more than it learned
-            options = options.model_copy(update={"max_length": self.translation.config.longest + 1})
         sources = [" ".join(words) for words in sentences]
-        found = self.translation.predict(session.with_options(options), sources)
+        found = self.translation.predict(self.with_room(session), sources)
         return [[parsed(answer, words) for answer in own] for own, words in zip(found, sentences, strict=True)]
 
     def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from pydantic import Field
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.core.answers import Answer, SpanAnswer
@@ -20,20 +20,28 @@ from regard.core.batch import Examples
 from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
 from regard.core.ports import Ports
+from regard.core.probe import Probe
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Corpus, Pair
 from regard.data.examples import Asked, Reference
 from regard.data.modalities.both import Modalities
-from regard.data.modalities.text.enclosing import SEPARATOR, Enclosed
+from regard.data.modalities.text.enclosing import SEPARATOR
+from regard.data.modalities.text.wording import random_ids, random_lengths
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
-from regard.tasks.answer_spans import NEVER, best_spans, mistakes, places, question_and_context
+from regard.tasks.answer_spans import FoundSpans, best_spans, log_places, mistakes, places, question_and_context
 from regard.tasks.metrics.answers import answer_scores
-from regard.tasks.question_windows import NOT_HERE, Frame, QuestionBatch, Stretch, collate_windows, read_contexts
+from regard.tasks.probing import check_enclosed, refuse_target, room_of, text_probe
+from regard.tasks.question_windows import NOT_HERE, Frame, QuestionBatch, Stretch, collate_windows, read, read_contexts
 from regard.tasks.reading import READ_AT_ONCE, check_length
+
+SHOWN = 8
+"""Answers of a probe."""
+SIDES = ("start", "end")
+"""What the two numbers of every token are about."""
 
 
 class QuestionAnsweringConfig(TaskPart):
@@ -104,10 +112,6 @@ class QuestionAnswering:
     def tokenizer(self) -> Tokenizer:
         return self.vocabularies.target
 
-    @property
-    def max_length(self) -> int:
-        return self.config.longest
-
     def ports(self) -> Ports:
         return self.vocabularies.ports()
 
@@ -164,15 +168,6 @@ class QuestionAnswering:
         }  # fmt: skip
         self.corpus.ledger.notes.extend(note for note, count in notes.items() if count)
 
-    def enclose(self, text: str) -> Enclosed:
-        """A question and its context with a tab between them, as the model reads it: the context's first window."""
-        question, context = question_and_context([text])[0]
-        first = self.encode([Asked(question, context)])[0]
-        return replace(self.frame.enclose(first), cut=len(first.context.ids_S) - first.size)
-
-    def enclosed(self, item: Stretch) -> Enclosed:
-        return self.frame.enclose(item)
-
     def examples(self, split: str, epoch: int) -> Examples:
         stretches, weights = self._encoded.get(split, []), self.corpus.weights
         if split != "train" or not weights:
@@ -185,6 +180,39 @@ class QuestionAnswering:
 
     def collate(self, items: Sequence[Stretch]) -> QuestionBatch:
         return collate_windows(self.frame, items)
+
+    # -- probes ---------------------------------------------------------------------------------------------
+
+    def probe(self, session: Session, raw: str | tuple[str, str], target: str = "") -> Probe:
+        """A question and its context with a tab between them; the context fits into one window."""
+        refuse_target(target)
+        question, context = question_and_context([raw])[0]
+        item = self.encode([Asked(question, context)])[0]
+        check_enclosed(replace(self.frame.enclose(item), cut=len(item.context.ids_S) - item.size), self.config.longest)
+        return self.probe_examples(session, [item])
+
+    def probe_examples(self, session: Session, items: Sequence[Stretch]) -> Probe:
+        def answers(logits_S2: Tensor) -> list[SpanAnswer]:
+            """Of the first window alone."""
+            model: Any = session.model
+            window, found = items[0]._replace(number=0), FoundSpans()
+            batch = self.collate([window])
+            said = log_places(logits_S2[None].cpu(), batch, causal=model.body.causal)
+            self.collect([found], [window], batch, said, SHOWN)
+            return self.ranked(found, SHOWN)
+
+        texts = [self.frame.enclose(one) for one in items]
+        return session.move(text_probe(session.model, texts, self.tokenizer, choice=SIDES.__getitem__, answers=answers))
+
+    def random_examples(
+        self, session: Session, generator: np.random.Generator, rows: int, length: int
+    ) -> list[Stretch]:
+        """A question of one token, and a context."""
+        room = room_of(session.model, self.config.longest, length)
+        question = random_ids(generator, self.tokenizer, 1).astype(np.int32)
+        sizes = random_lengths(rows, max(room - self.frame.before(question) - 1, 1))
+        contexts = [read("", random_ids(generator, self.tokenizer, size).tolist(), [(0, 0)] * size) for size in sizes]
+        return [Stretch(row, question, one, 0, size) for row, (one, size) in enumerate(zip(contexts, sizes))]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
@@ -207,31 +235,31 @@ class QuestionAnswering:
     ) -> list[list[SpanAnswer]]:
         """The best spans of every question over all its windows; a span that two windows hold counts once."""
         model = session.model.eval()
-        spans: list[dict[tuple[int, int], float]] = [{} for _ in range(questions)]
-        silent = [0.0] * questions  # that there is no answer, by the window that believes in it least
-        texts = [""] * questions
+        found = [FoundSpans() for _ in range(questions)]
         order = in_length_order(self.gathered(stretches).lengths_NA, READ_AT_ONCE)
         for indices in telling(order, len(stretches), session.progress):
-            batch = session.move(self.collate([stretches[index] for index in indices]))
-            starts_BS, lasts_BS, nowhere_B = places(model, batch)
-            nowhere_1B = nowhere_B[:, None]
-            nothing_B = (starts_BS.gather(1, nowhere_1B) + lasts_BS.gather(1, nowhere_1B)).flatten().tolist()
-            best_B = best_spans(starts_BS, lasts_BS, batch.context_BS, self.config.longest_answer, n_best)
-            for index, nothing, rows in zip(indices, nothing_B, best_B, strict=True):
-                one = stretches[index]
-                shift = one.first - self.frame.before(one.question)
-                own = spans[one.number]
-                texts[one.number] = one.context.text
-                silent[one.number] = min(silent[one.number], nothing)
-                for score, start, last in rows:
-                    place = one.context.characters(start + shift, last + shift)
-                    if place[1] > place[0]:
-                        own[place] = max(own.get(place, NEVER), score)
-        return [self.ranked(*one, n_best) for one in zip(texts, spans, silent, strict=True)]
+            own = [stretches[index] for index in indices]
+            batch = session.move(self.collate(own))
+            self.collect(found, own, batch, places(model, batch), n_best)
+        return [self.ranked(one, n_best) for one in found]
 
-    def ranked(self, text: str, spans: dict[tuple[int, int], float], silent: float, n_best: int) -> list[SpanAnswer]:
+    def collect(
+        self, found: Sequence[FoundSpans], windows: Sequence[Stretch], batch: QuestionBatch,
+        log_places: tuple[Tensor, Tensor, Tensor], n_best: int,
+    ) -> None:  # fmt: skip
+        """Adds what a batch of windows says to what is known of their questions."""
+        starts_BS, lasts_BS, nowhere_B = log_places
+        nowhere_1B = nowhere_B[:, None]
+        nothing_B = (starts_BS.gather(1, nowhere_1B) + lasts_BS.gather(1, nowhere_1B)).flatten().tolist()
+        best_B = best_spans(starts_BS, lasts_BS, batch.context_BS, self.config.longest_answer, n_best)
+        for window, nothing, rows in zip(windows, nothing_B, best_B, strict=True):
+            found[window.number].add(window, self.frame, nothing, rows)
+
+    def ranked(self, question: FoundSpans, n_best: int) -> list[SpanAnswer]:
+        text, silent = question.text, question.silent
         found = [
-            SpanAnswer(text[start:stop], score, math.exp(score), start, stop) for (start, stop), score in spans.items()
+            SpanAnswer(text[start:stop], score, math.exp(score), start, stop)
+            for (start, stop), score in question.spans.items()
         ]
         handicap = {0: self.config.threshold}  # only "no answer" stops where the text begins
         if self.config.unanswerable == "yes" or not found:

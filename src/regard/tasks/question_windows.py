@@ -10,12 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.core.batch import Batch
 from regard.core.errors import OptionError
-from regard.core.inputs import Inputs
 from regard.core.symbols import Specials
 from regard.data.modalities.text.enclosing import Enclosed, collate_texts
 from regard.data.tokenizers import Tokenizer
+from regard.tasks.reading import TextBatch
 
 NOT_HERE = -1
 """The place of an answer that a window does not hold."""
@@ -122,11 +121,10 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class QuestionBatch(Batch):
+class QuestionBatch(TextBatch):
     """Windows side by side; ``context_BS`` says which tokens are the context's, ``starts_B`` and ``lasts_B`` where the
     answer stands in the row."""
 
-    text: Inputs
     context_BS: Tensor
     starts_B: Tensor
     lasts_B: Tensor
@@ -134,10 +132,6 @@ class QuestionBatch(Batch):
     @property
     def loss_terms(self) -> int:
         return len(self.starts_B)
-
-    @property
-    def tokens(self) -> int:
-        return int(self.text.real_lengths_B.sum())
 
 
 def collate_windows(frame: Frame, stretches: Sequence[Stretch]) -> QuestionBatch:

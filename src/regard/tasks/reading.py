@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor, nn
 
+from regard.core.batch import Batch
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs
+
+
+@dataclass(frozen=True, slots=True)
+class TextBatch(Batch):
+    """Texts that a body reads, and in subclasses what is asked about them."""
+
+    text: Inputs
+
+    @property
+    def tokens(self) -> int:
+        return int(self.text.real_lengths_B.sum())
+
 
 READ_AT_ONCE = 8192
 """Positions of a batch when inputs are answered or scored."""

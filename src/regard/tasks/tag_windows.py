@@ -10,12 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.core.batch import Batch
-from regard.core.inputs import Inputs
 from regard.data.examples import Tagged
 from regard.data.ledger import Ledger
 from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts
 from regard.data.tokenizers import Tokenizer
+from regard.tasks.reading import TextBatch
 from regard.tasks.words import Heard, Pieces, Speaker, all_windows, first_window, pieces_of
 
 
@@ -30,10 +29,9 @@ class Stretch(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class TagBatch(Batch):
+class TagBatch(TextBatch):
     """Texts, and of every word that is asked about its row, its place there and its label."""
 
-    text: Inputs
     rows_M: Tensor
     places_M: Tensor
     labels_M: Tensor
@@ -41,10 +39,6 @@ class TagBatch(Batch):
     @property
     def loss_terms(self) -> int:
         return len(self.labels_M)
-
-    @property
-    def tokens(self) -> int:
-        return int(self.text.real_lengths_B.sum())
 
 
 @dataclass(frozen=True, slots=True)

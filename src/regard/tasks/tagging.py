@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
@@ -18,17 +19,20 @@ from regard.core.answers import Answer, TaggedWord, TagsAnswer
 from regard.core.batch import Examples
 from regard.core.errors import DataError, OptionError, enumerate_problems
 from regard.core.ports import Ports
+from regard.core.probe import UNKNOWN, Probe
 from regard.core.task import Session, Sums
 from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Corpus, Pair
 from regard.data.examples import Tagged, unfit
 from regard.data.modalities.both import Modalities
-from regard.data.modalities.text.enclosing import Enclosed, Window
+from regard.data.modalities.text.enclosing import Window
+from regard.data.modalities.text.wording import random_texts
 from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
 from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.entities import OUTSIDE, Span, is_bio, spans, strangers, tag_scores
+from regard.tasks.probing import check_enclosed, refuse_target, room_of, text_probe
 from regard.tasks.reading import READ_AT_ONCE, check_length, logits_of
 from regard.tasks.tag_windows import Reader, Stretch, TagBatch
 from regard.tasks.words import Speaker
@@ -109,10 +113,6 @@ class Tagging:
         """The tag of a word that has no pieces: outside of everything, else the most frequent one."""
         return OUTSIDE if OUTSIDE in self.places else self.config.labels[0]
 
-    @property
-    def max_length(self) -> int:
-        return self.config.longest
-
     def ports(self) -> Ports:
         return self.vocabularies.ports()
 
@@ -124,13 +124,6 @@ class Tagging:
 
     # -- examples and batches -------------------------------------------------------------------------------
 
-    def enclose(self, text: str) -> Enclosed:
-        """A text, split at whitespace, as the model reads it."""
-        return self.reader.window.enclose(self.reader.pieces([worded(text)])[0].ids.tolist())
-
-    def enclosed(self, item: Stretch) -> Enclosed:
-        return item.text
-
     def examples(self, split: str, epoch: int) -> Examples:
         stretches, weights = self._encoded.get(split, []), self.corpus.weights
         if split != "train" or not weights:
@@ -139,6 +132,30 @@ class Tagging:
 
     def collate(self, items: Sequence[Stretch]) -> TagBatch:
         return self.reader.collate(items)
+
+    # -- probes ---------------------------------------------------------------------------------------------
+
+    def probe(self, session: Session, raw: str, target: str = "") -> Probe:
+        """A text, split at whitespace."""
+        refuse_target(target)
+        sentence = worded(raw)
+        check_enclosed(self.reader.window.enclose(self.reader.pieces([sentence])[0].ids.tolist()), self.config.longest)
+        item = self.reader.heard([sentence])[0]
+        names = tuple(sentence.words[word] for word in item.words_M)
+        return replace(self.probe_examples(session, [item]), names=names)
+
+    def probe_examples(self, session: Session, items: Sequence[Stretch]) -> Probe:
+        texts = [one.text for one in items]
+        made = text_probe(session.model, texts, self.reader.tokenizer, choice=self.labels.__getitem__)
+        asked = tuple(items[0].places_M.tolist())
+        return session.move(replace(made, asked=asked, expected=(UNKNOWN,) * len(texts[0].tokens)))
+
+    def random_examples(
+        self, session: Session, generator: np.random.Generator, rows: int, length: int
+    ) -> list[Stretch]:
+        room, nothing = room_of(session.model, self.config.longest, length), np.zeros(0, np.int64)
+        texts = random_texts(generator, self.reader.tokenizer, rows, room)
+        return [Stretch(row, text, nothing, nothing, nothing) for row, text in enumerate(texts)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -15,15 +15,19 @@ from regard.core.anatomy import anatomy_of
 from regard.core.answers import Answer
 from regard.core.batch import Batch, Examples, move
 from regard.core.errors import OptionError
+from regard.core.inputs import Inputs
 from regard.core.ports import Ports
+from regard.core.probe import Probe, Search
 from regard.core.seams import Decodable, Hypothesis, max_lengths_of
 from regard.core.symbols import Specials
 from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
 from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.wording import random_ids, random_lengths, token_axis
 from regard.data.padding import pad
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
+from regard.decoding.options import Beam
 from regard.decoding.sentences import Symbols
 from regard.layers.consistency_loss import consistency_loss
 from regard.layers.embeddings import output_matrix, output_states
@@ -34,6 +38,7 @@ from regard.tasks.alignment import best_head, error_rate
 from regard.tasks.encoded_pairs import EncodedPair, EncodedPairs
 from regard.tasks.metrics.alignment import Head
 from regard.tasks.metrics.bleu import Comparison, paired_significance, refuse_tokenizer
+from regard.tasks.probing import check_room, vocabulary_logits
 from regard.tasks.scores import teacher_forced, text_scores
 
 
@@ -119,6 +124,50 @@ class Translation:
         targets_N = target_out_BT.ravel()[real_N]
         arrays = (source_BS, source_lengths_B, target_in_BT, real_N, targets_N)
         return PairBatch(*(torch.from_numpy(array) for array in arrays))
+
+    def probe(self, session: Session, raw: str, target: str = "") -> Probe:
+        """A source with a given target, or with the answer that the model finds."""
+        source = self.vocabularies.source.encode(raw.strip())  # as pairs are read from files
+        limits = max_lengths_of(session.model)
+        check_source_lengths([source], limits[0])
+        search = None if target else self.searched(session, source)
+        answer = self.vocabularies.target.encode(target.strip()) if search is None else search.answers[0].tokens
+        check_room(1 + len(answer), limits[1], "the target, its opening symbol among them,")
+        pair = EncodedPair(np.asarray(source, np.int64), np.asarray(answer, np.int64))
+        return replace(self.probe_examples(session, [pair]), search=search)
+
+    def searched(self, session: Session, source: Sequence[int]) -> Search:
+        """The model's own answer; of a beam also how it was found."""
+        engine = session.engine or self.engine(session.model, session.device)
+        if isinstance(engine, TorchEngine) and isinstance(session.options, Beam):
+            every = session.options.model_copy(update={"n_best": session.options.size})
+            return Search(*engine.explain(list(source), every))
+        return Search(engine.predict([list(source)], session.options)[0])
+
+    def probe_examples(self, session: Session, items: Sequence[EncodedPair]) -> Probe:
+        batch = self.collate(items)
+        source, target, first = self.vocabularies.source, self.vocabularies.target, items[0]
+        lengths_B = torch.tensor([1 + len(pair.target) for pair in items])
+        answer = (*first.target.tolist(), target.specials.eos)
+        probe = Probe(
+            Inputs(batch.target_in_BT, lengths_B), ask_pair, vocabulary_logits, target.token,
+            source=Inputs(batch.source_BS, batch.source_lengths_B), start=source_of,
+            axis=token_axis(target, (target.specials.sos, *answer[:-1])),
+            source_axis=token_axis(source, (*first.source.tolist(), source.specials.eos)),
+            expected=answer, asked=tuple(range(len(answer))), text=source.decode(first.source.tolist()),
+        )  # fmt: skip
+        return session.move(probe)
+
+    def random_examples(
+        self, session: Session, generator: np.random.Generator, rows: int, length: int
+    ) -> list[EncodedPair]:
+        """Sources of different lengths, answers of one: all that is written is compared."""
+        sizes = [min(length, limit or length) - 1 for limit in max_lengths_of(session.model)]
+        both = self.vocabularies.source, self.vocabularies.target
+        return [
+            EncodedPair(*(random_ids(generator, side, size) for side, size in zip(both, (own, sizes[1]))))
+            for own in random_lengths(rows, sizes[0])
+        ]
 
     def sums(self, model: nn.Module, batch: PairBatch) -> Sums:
         head: Any = model.head
@@ -207,6 +256,16 @@ class Translation:
         rows = [np.asarray(source, np.int64) for source in sources]
         source_BS, lengths_B = pad(rows, after=specials.eos, fill=specials.pad)
         return torch.from_numpy(source_BS), torch.from_numpy(lengths_B)
+
+
+def ask_pair(model: nn.Module, probe: Probe) -> Tensor:
+    """states_BTD under teacher forcing."""
+    return model(*source_of(probe), probe.inputs.values)
+
+
+def source_of(probe: Probe) -> tuple[Tensor, Tensor]:
+    assert probe.source is not None
+    return probe.source.values, probe.source.real_lengths_B
 
 
 def refuse_unfit(config: TranslationConfig, vocabularies: Vocabularies) -> None:

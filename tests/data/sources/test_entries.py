@@ -214,6 +214,8 @@ def test_a_folder_is_where_all_paths_count_from(tmp_path: Path, monkeypatch: pyt
     located = part.located(Path("/recipes"), ["train"])
     assert (located.folder, located.train[0].file) == ("/recipes/data", "a.txt")
     assert part.located(Path("/recipes"), ["folder"]).folder == f"{tmp_path}/data"
+    shipped: Any = parse(DATA.resolve("text"), {"kind": "text", "folder": ".", "train": "a.txt"})
+    assert shipped.located(Path("/recipes"), ["folder"]).folder == str(tmp_path), "--set data.folder=."
     unset = part.model_copy(update={"folder": ""})
     assert unset.located(Path("/recipes")) == unset
 
@@ -225,6 +227,21 @@ def test_patterns_are_looked_for_from_their_plain_beginning(tmp_path: Path) -> N
     assert [path.name for path in matching(tmp_path / "**" / "*.txt")] == ["a.txt", "b.txt", "c.txt"]
     assert [path.name for path in matching(tmp_path / "deep" / "*" / "*")] == ["c.txt"]
     assert matching(tmp_path / "nowhere" / "*.txt") == []
+
+
+@pytest.mark.parametrize("kind", ["labelled", "text"])
+def test_the_name_of_a_folder_is_no_pattern(kind: str, tmp_path: Path) -> None:
+    folder, suffix = tmp_path / "my [1] *", KINDS[kind][0]
+    fill(kind, folder, "a", "b[c]", "more/d")
+    cases = {f"[ab]{suffix}": ["a"], f"b[c]{suffix}": ["b[c]"], f"**/*{suffix}": ["a", "b[c]", "d"]}
+    for given, found in cases.items():
+        assert words(load(kind, folder, train=given)) == found
+        tree = {"kind": kind, "train": given, **ASIDE.get(kind, {"validation_size": 0})}
+        part: Any = parse(DATA.resolve(kind), tree)
+        assert words(part.located(folder).load(1, Ledger())) == found
+    if kind == "labelled":
+        (folder / "e.csv.gz").write_bytes(gzip.compress(b"text,label\ne,x\n"))
+        assert words(load(kind, folder, train="e.csv")) == ["e"]
 
 
 @pytest.mark.parametrize(

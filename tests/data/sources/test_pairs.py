@@ -152,6 +152,8 @@ def test_columns_of_tables_by_name_by_number_and_by_themselves(name, text, colum
         ({"train": 60000}, "train: a file, a folder, a pattern, or a list of them is expected, found 60000"),
         ({"train": ["a.tsv", ""]}, "train: a list of files has an empty name in it; take it out"),
         ({"train": "a.tsv", "source_column": 1}, "give two names, or two numbers for a table without a line of names"),
+        ({"train": {"file": "a.tsv", "source_column": "en"}, "source_column": 1, "target_column": 2},
+         "a.tsv: source_column = 'en' and target_column = 2: give two names, or two numbers"),
         ({"train": "a.tsv", "source_column": 0, "target_column": 1}, "are counted from 1"),
         ({"train": "a.tsv", "source_column": "x", "target_column": "x"}, "are both 'x'; they must differ"),
         ({"train": "a.tsv", "validation": {"file": "b.tsv", "weight": 2.0}}, "weight has no effect on data.validation"),
@@ -219,6 +221,21 @@ def test_a_file_that_cannot_hold_both_sides_is_refused_with_the_way_to_name_two(
     fill(tmp_path, train=["a=A"])
     with pytest.raises(DataError, match=r"data\.train names .*train\.en: a file of both sides must end in \.csv, \.t"):
         checked(PairFiles(folder=str(tmp_path), train="train.en"))
+
+
+def test_parallel_files_are_named_one_by_one(tmp_path):
+    fill(tmp_path, train=["a=A"])
+    with pytest.raises(DataError, match=r"data\.train: source and target name one file each, so .*\*\.en and "):
+        checked(PairFiles(folder=str(tmp_path), train=parallel("*")))
+
+
+def test_a_table_may_differ_in_one_column(tmp_path):
+    (tmp_path / "a.csv").write_text("en,de,fr\na,A,x\n")
+    entries = [{"file": "a.csv", "source_column": "fr"}]
+    corpus = checked(
+        PairFiles(folder=str(tmp_path), train=entries, source_column="en", target_column="de", validation_size=0)
+    )
+    assert [(one.source, one.target) for one in corpus.splits["train"]] == [("x", "A")]
 
 
 def test_keys_of_json_are_not_counted(tmp_path):

@@ -111,7 +111,8 @@ def test_a_stem_is_norm_and_activation_of_a_convolution_at_each_position() -> No
         weights["stem.0.norm.weight"].normal_()
         weights["stem.0.norm.bias"].normal_()
         values = torch.randn(3, 2, 6, 4)
-        x = nn.functional.conv2d(values, weights["stem.0.convolution.weight"], stride=2, padding=1)
+        kernel = weights["stem.0.kernel"].reshape(5, 2, 3, 3)
+        x = nn.functional.conv2d(values, kernel, stride=2, padding=1)
         mean, variance = x.mean(1, keepdim=True), x.var(1, keepdim=True, correction=0)
         gain, bias = (weights[f"stem.0.norm.{name}"][:, None, None] for name in ("weight", "bias"))
         x = torch.relu((x - mean) / (variance + 1e-5).sqrt() * gain + bias).flatten(2).mT

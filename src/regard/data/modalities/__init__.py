@@ -20,6 +20,11 @@ class ModalityPart(Part):
         """Whether a tokenizer has a part in it."""
         return False
 
+    @property
+    def example(self) -> str:
+        """What regard predict might be asked, as it is typed."""
+        return "input"
+
     def is_kept(self, folder: Path) -> bool:
         """Whether a run folder holds what was learned."""
         raise NotImplementedError

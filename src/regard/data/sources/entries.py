@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from glob import escape
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
@@ -42,7 +43,7 @@ class Entry(Config):
 
     def located(self, base: Callable[[str], Path]) -> Self:
         """With absolute paths; ``base`` gives the folder from which the path under a key counts."""
-        return self.model_copy(update={key: str(base(key) / expanded(name)) for key, name in self.names().items()})
+        return self.model_copy(update={key: str(joined(base(key), name)) for key, name in self.names().items()})
 
     def written(self) -> Any:
         """As it is written in a recipe: what is not said is left out."""
@@ -57,6 +58,7 @@ class ExampleEntry(Entry):
 
 
 AnyEntry = TypeVar("AnyEntry", bound=Entry)
+AnyExampleEntry = TypeVar("AnyExampleEntry", bound=ExampleEntry)
 AnyConfig = TypeVar("AnyConfig", bound=Config)
 
 
@@ -86,12 +88,16 @@ def chosen(columns: type[AnyConfig], table: Config, entry: Entry) -> AnyConfig:
     return columns(**{**table.model_dump(include=names), **entry.model_dump(include=names, exclude_unset=True)})
 
 
-def expanded(name: str) -> Path:
-    return Path(name).expanduser()
+def joined(folder: Path, name: str) -> Path:
+    """A file, a folder or a pattern in a folder, whose own name is never taken for a pattern."""
+    path = Path(name).expanduser()
+    if MAGIC & set(name) and not (folder / path).exists():
+        folder = Path(escape(str(folder)))
+    return folder / path
 
 
 def is_pattern(path: Path) -> bool:
-    return any(MAGIC & set(part) for part in path.parts)
+    return bool(MAGIC & set(str(path)))
 
 
 def matching(pattern: Path) -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Generic, Self
+from typing import Any, Generic, Self
 
 from pydantic import Field, model_validator
 
@@ -13,14 +13,14 @@ from regard.core.errors import DataError
 from regard.data.corpus import Corpus
 from regard.data.examples import AnyExample
 from regard.data.ledger import Ledger
-from regard.data.sources.entries import AnyEntry, ExampleEntry
+from regard.data.sources.entries import AnyExampleEntry
 from regard.data.sources.files import FileData, Found
 from regard.data.splits import Overlap, arrange
 
 SHOWN = 10
 
 
-class ExampleFiles(FileData[AnyEntry], Generic[AnyEntry, AnyExample]):
+class ExampleFiles(FileData[AnyExampleEntry], Generic[AnyExampleEntry, AnyExample]):
     """Files of examples. Where none are named for validation, a part of the training examples is set aside."""
 
     validation_size: int = Field(default=1000, ge=0)  # how many at most, and at most a tenth
@@ -49,7 +49,7 @@ class ExampleFiles(FileData[AnyEntry], Generic[AnyEntry, AnyExample]):
         return self
 
     @abstractmethod
-    def read(self, found: Found, split: str, ledger: Ledger) -> Sequence[AnyExample]:
+    def read(self, found: Found[AnyExampleEntry], split: str, ledger: Ledger) -> Sequence[AnyExample]:
         """The examples of one file, or of two that belong together; what is skipped is listed in the ledger."""
 
     def load(self, seed: int, ledger: Ledger) -> Corpus[AnyExample]:
@@ -62,12 +62,8 @@ class ExampleFiles(FileData[AnyEntry], Generic[AnyEntry, AnyExample]):
             raise nothing_to_train_on([one.paths[0] for one in found["train"]], ledger)
         return arrange(
             splits, ledger, seed=seed, validation_size=self.validation_size, overlap=self.overlap,
-            weights={str(one.paths[0]): weight_of(one) for one in found["train"]},
+            weights={str(one.paths[0]): one.entry.weight for one in found["train"]},
         )  # fmt: skip
-
-
-def weight_of(found: Found) -> float:
-    return found.entry.weight if isinstance(found.entry, ExampleEntry) else 1.0
 
 
 def nothing_to_train_on(paths: Sequence[Path], ledger: Ledger) -> DataError:
@@ -76,10 +72,10 @@ def nothing_to_train_on(paths: Sequence[Path], ledger: Ledger) -> DataError:
     return DataError(f"there is nothing to train on in {names} ({reasons or 'empty'}); check data.train")
 
 
-def check_listed_once(found: Mapping[str, Sequence[Found]]) -> None:
+def check_listed_once(found: Mapping[str, Sequence[Found[Any]]]) -> None:
     """Lines and weights are known by their first file, so that one must belong to one entry of a split."""
     for split, files in found.items():
-        seen: dict[Path, Found] = {}
+        seen: dict[Path, Found[Any]] = {}
         for one in files:
             first, *others = one.paths
             before = seen.setdefault(first, one)

@@ -11,16 +11,16 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 from regard.core.errors import DataError
 from regard.data import DataPart
 from regard.data.readers import COMPRESSIONS, find_file, missing_files
-from regard.data.sources.entries import AnyEntry, Entries, below, expanded, is_pattern, matching
+from regard.data.sources.entries import AnyEntry, Entries, below, is_pattern, joined, matching
 
 HERE = "."
 SPLITS = ("train", "validation", "test")
 
 
-class Found(NamedTuple):
+class Found(NamedTuple, Generic[AnyEntry]):
     """What is read at once: a file, or two that belong together, and the entry that named it."""
 
-    entry: Any
+    entry: AnyEntry
     paths: tuple[Path, ...]
 
 
@@ -56,7 +56,7 @@ class FileData(DataPart, Generic[AnyEntry]):
     def idle(self) -> dict[str, str]:
         """Keys that have no effect beside the others, each with the reason. Written out they are refused."""
         names = self.names()
-        if self.folder not in (HERE, "") and names and all(expanded(name).is_absolute() for name in names):
+        if self.folder not in (HERE, "") and names and all(Path(name).expanduser().is_absolute() for name in names):
             return {"folder": "all files are named by absolute paths"}
         return {}
 
@@ -90,8 +90,8 @@ class FileData(DataPart, Generic[AnyEntry]):
             from_command_line = any(one in ("", key) or key.startswith(f"{one}.") for one in given)
             return Path.cwd() if from_command_line else folder.absolute()
 
-        if self.folder != HERE:
-            return self.model_copy(update={"folder": str(base("folder") / expanded(self.folder))})
+        if self.folder != HERE or "folder" in given:
+            return self.model_copy(update={"folder": str(base("folder") / Path(self.folder).expanduser())})
 
         def placed(key: str, entries: tuple[AnyEntry, ...]) -> tuple[AnyEntry, ...]:
             return tuple(entry.located(lambda field: base(f"{key}.{field}")) for entry in entries)
@@ -102,10 +102,10 @@ class FileData(DataPart, Generic[AnyEntry]):
         }
         return self.model_copy(update={**splits, "other_splits": others} if others else splits)
 
-    def found(self) -> dict[str, list[Found]]:
+    def found(self) -> dict[str, list[Found[AnyEntry]]]:
         """The files of every split that has some; one error names all that are missing."""
         self.check_named()
-        found: dict[str, list[Found]] = {}
+        found: dict[str, list[Found[AnyEntry]]] = {}
         missing: dict[str, list[Path]] = {}
         for key, entries in self.named().items():
             files = found.setdefault(key.removeprefix("other_splits."), [])
@@ -136,7 +136,7 @@ class FileData(DataPart, Generic[AnyEntry]):
                 f"(with {', '.join(self.names())})"
             )
 
-    def files_of(self, entry: AnyEntry, key: str) -> Iterator[Found]:
+    def files_of(self, entry: AnyEntry, key: str) -> Iterator[Found[AnyEntry]]:
         """What an entry stands for, file by file."""
         for path in self.paths(entry.file, key):
             yield Found(entry, (path,))
@@ -148,16 +148,19 @@ class FileData(DataPart, Generic[AnyEntry]):
             found = below(path, self.endings())
             problem = f"no file in this folder ends in {', '.join(self.suffixes)}; for others give a pattern, as in "
             problem += f'"{name}/**/*.abc"'
-        elif is_pattern(path) and not path.exists():
+        elif is_pattern(path) and not self.packed_or_plain(path).is_file():
             found, problem = matching(path), "no file matches"
         else:
-            return [find_file(path) if self.compressions else path]
+            return [self.packed_or_plain(path)]
         if not found:
             raise DataError(f"{key} = {name!r}: {problem} (looked for at {path.absolute()})")
         return found
 
     def path(self, name: str) -> Path:
-        return expanded(self.folder) / expanded(name)
+        return joined(Path(self.folder).expanduser(), name)
+
+    def packed_or_plain(self, path: Path) -> Path:
+        return find_file(path) if self.compressions else path
 
     def endings(self) -> tuple[str, ...]:
         return tuple(suffix + packed for suffix in self.suffixes for packed in ("", *self.compressions))

@@ -48,7 +48,7 @@ class LabelledFiles(LabelledColumns, ExampleFiles[LabelledEntry, Labelled[str]])
 
     kind: str = "labelled"
 
-    def read(self, found: Found, split: str, ledger: Ledger) -> list[Labelled[str]]:
+    def read(self, found: Found[LabelledEntry], split: str, ledger: Ledger) -> list[Labelled[str]]:
         return read_labelled(found.paths[0], split, ledger, chosen(LabelledColumns, self, found.entry))
 
 

@@ -13,7 +13,7 @@ from regard.core.errors import DataError
 from regard.data.corpus import Pair
 from regard.data.ledger import Ledger
 from regard.data.readers import COMPRESSIONS, find_file, keep_pairs, read_parallel
-from regard.data.sources.entries import ExampleEntry, chosen
+from regard.data.sources.entries import ExampleEntry, chosen, is_pattern
 from regard.data.sources.example_files import ExampleFiles
 from regard.data.sources.files import Found
 from regard.data.tables import JSON_SUFFIXES, TABLE_SUFFIXES, Layout, column_names, read_table, suffix
@@ -32,22 +32,20 @@ class PairColumns(Config):
     source_column: int | str = AUTO
     target_column: int | str = AUTO
 
-    @model_validator(mode="after")
-    def _go_together(self) -> Self:
+    def problem(self) -> str:
+        """Why the two do not go together; nothing where they do."""
         both = (self.source_column, self.target_column)
         numbers = [one for one in both if isinstance(one, int)]
         if len(numbers) == 1:
-            raise ValueError(
+            return (
                 f"source_column = {both[0]!r} and target_column = {both[1]!r}: give two names, or two numbers for a "
                 "table without a line of names"
             )
         if numbers and min(numbers) < 1:
-            raise ValueError("source_column and target_column are counted from 1")
+            return "source_column and target_column are counted from 1"
         if both[0] == both[1] != AUTO:
-            raise ValueError(f"source_column and target_column are both {both[0]!r}; they must differ")
-        if "" in both:
-            raise ValueError("source_column and target_column must not be empty")
-        return self
+            return f"source_column and target_column are both {both[0]!r}; they must differ"
+        return "source_column and target_column must not be empty" if "" in both else ""
 
     def of(self, path: Path) -> tuple[int | str, ...]:
         """The columns of this table."""
@@ -95,6 +93,15 @@ class PairFiles(PairColumns, ExampleFiles[PairEntry, Pair]):
 
     kind: str = "pairs"
 
+    @model_validator(mode="after")
+    def _columns_go_together(self) -> Self:
+        tables = [entry for entries in self.named().values() for entry in entries if entry.file]
+        columns = {"": self.problem(), **{f"{one.file}: ": chosen(PairColumns, self, one).problem() for one in tables}}
+        for where, problem in columns.items():
+            if problem:
+                raise ValueError(f"{where}{problem}")
+        return self
+
     def idle(self) -> dict[str, str]:
         idle = super().idle()
         named = [entry for entries in self.named().values() for entry in entries]
@@ -103,15 +110,21 @@ class PairFiles(PairColumns, ExampleFiles[PairEntry, Pair]):
             idle |= dict.fromkeys(("source_column", "target_column"), reason)
         return idle
 
-    def files_of(self, entry: PairEntry, key: str) -> Iterator[Found]:
+    def files_of(self, entry: PairEntry, key: str) -> Iterator[Found[PairEntry]]:
         if entry.file:
             for found in super().files_of(entry, key):
                 check_table(found.paths[0], key)
                 yield found
         else:
-            yield Found(entry, (find_file(self.path(entry.source)), find_file(self.path(entry.target))))
+            paths = [find_file(self.path(name)) for name in (entry.source, entry.target)]
+            if any(is_pattern(Path(path.name)) and not path.is_file() for path in paths):
+                raise DataError(
+                    f"{key}: source and target name one file each, so {paths[0]} and {paths[1]} cannot be patterns; "
+                    "list the files one by one, each source with its target"
+                )
+            yield Found(entry, (paths[0], paths[1]))
 
-    def read(self, found: Found, split: str, ledger: Ledger) -> list[Pair]:
+    def read(self, found: Found[PairEntry], split: str, ledger: Ledger) -> list[Pair]:
         if len(found.paths) == 2:
             return read_parallel(*found.paths, split, ledger)
         return read_pairs(found.paths[0], split, ledger, chosen(PairColumns, self, found.entry))

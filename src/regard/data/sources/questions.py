@@ -51,7 +51,7 @@ class QuestionFiles(QuestionColumns, ExampleFiles[QuestionEntry, Asked]):
 
     kind: str = "questions"
 
-    def read(self, found: Found, split: str, ledger: Ledger) -> list[Asked]:
+    def read(self, found: Found[QuestionEntry], split: str, ledger: Ledger) -> list[Asked]:
         path = found.paths[0]
         held = squad(path)
         columns = chosen(QuestionColumns, self, found.entry)

@@ -63,7 +63,7 @@ class TaggedFiles(TaggedColumns, ExampleFiles[TaggedEntry, Tagged]):
     def idle(self) -> dict[str, str]:
         return {**super().idle(), **idle_columns(self.names())}
 
-    def read(self, found: Found, split: str, ledger: Ledger) -> list[Tagged]:
+    def read(self, found: Found[TaggedEntry], split: str, ledger: Ledger) -> list[Tagged]:
         columns, path = chosen(TaggedColumns, self, found.entry), found.paths[0]
         if suffix(path) in TABLES:
             return read_lists(path, split, ledger, columns.words, columns.tags)

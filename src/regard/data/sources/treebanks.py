@@ -36,7 +36,7 @@ class TreeFiles(ExampleFiles[ExampleEntry, Pair]):
     kind: str = "trees"
     labels: Labels = "whole"
 
-    def read(self, found: Found, split: str, ledger: Ledger) -> list[Pair]:
+    def read(self, found: Found[ExampleEntry], split: str, ledger: Ledger) -> list[Pair]:
         return read_trees(found.paths[0], split, ledger, self.labels)
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
-import torch
-
-from regard.core.capabilities import AnswersQuestions, Classifies, Continues
+from regard.core.capabilities import Continues
+from regard.core.probe import UNKNOWN, Probe
+from regard.core.seams import Hypothesis
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Beam
-from regard.inspection.asking import UNKNOWN, Question, answer
+from regard.decoding.trace import Trace
 from regard.inspection.look.packing import three
+from regard.inspection.recording import Record
 from regard.runs.load import Run
-from regard.tasks.answer_spans import question_and_context
 from regard.tasks.continuation import always
-from regard.tasks.tagging import Tagging, worded
 
 CANDIDATES = 8
 BEAM = 4
@@ -22,72 +23,58 @@ WRITTEN_ON = 10  # tokens that a language model is let write
 STEPS = 40  # of a beam search that are drawn
 
 
-@torch.inference_mode()
-def steps(run: Run, asked: Question) -> list[dict[str, Any]]:
-    """At every position that is asked about: the most probable tokens, and how the expected one fares."""
-    token = run.vocabularies.target.token
-    chances_TW = answer(run.model, asked).softmax(-1).cpu()
+def steps(seen: Record) -> list[dict[str, Any]]:
+    """At every position that is asked about: the most probable choices, and how the expected one fares."""
+    asked = seen.probe
+    if not asked.asked:
+        return []
+    chances_TW = seen.logits_TW.softmax(-1).cpu()
     best_T = chances_TW.topk(min(CANDIDATES, chances_TW.shape[-1]), dim=-1)
     found = []
-    for place in asked.asked:
+    for number, place in enumerate(asked.asked):
         row = zip(best_T.indices[place].tolist(), best_T.values[place].tolist())
-        one: dict[str, Any] = {"at": place, "candidates": [[token(id), three(chance)] for id, chance in row]}
+        one: dict[str, Any] = {"at": place, "candidates": [[asked.choice(id), three(chance)] for id, chance in row]}
+        if asked.names:
+            one["name"] = asked.names[number]
         expected = asked.expected[place]
         if expected != UNKNOWN:
             chance = chances_TW[place, expected]
             rank = 1 + int((chances_TW[place] > chance).sum())
-            one |= {"chosen": token(expected), "probability": three(float(chance)), "rank": rank}
+            one |= {"chosen": asked.choice(expected), "probability": three(float(chance)), "rank": rank}
         found.append(one)
     return found
 
 
-def classes(run: Run, text: str) -> list[list[Any]]:
-    """What a classifier says of the whole text, or the answers that were found in it, most probable first."""
-    task = run.task
-    if isinstance(task, Classifies):
-        return [[one.label, three(one.score)] for one in task.classify(run.session(), [text])[0]]
-    if isinstance(task, AnswersQuestions):
-        found = task.answer(run.session(), question_and_context([text]), CANDIDATES)[0]
-        return [[one.text or "(no answer)", three(one.probability)] for one in found]
-    return []
+def classes(seen: Record) -> list[list[Any]]:
+    """What is said of the whole input: its classes, or the answers that were found in it; most probable first."""
+    return [[one.text or "(no answer)", three(one.probability)] for one in seen.probe.answers(seen.logits_TW)]
 
 
-def tags(run: Run, text: str) -> list[dict[str, Any]]:
-    """The most probable tags of every word that a tagger hears."""
-    task = run.task
-    if not isinstance(task, Tagging):
-        return []
-    sentence = worded(text)
-    heard = task.reader.heard([sentence])
-    chances_NC = task.probabilities(run.session(), [sentence], heard)[0]
-    found = []
-    for word, place in zip(heard[0].words_M.tolist(), heard[0].places_M.tolist()):
-        best = (-chances_NC[word]).argsort(kind="stable")[:CANDIDATES]
-        candidates = [[task.config.labels[tag], three(float(chances_NC[word, tag]))] for tag in best]
-        found.append({"at": place, "name": sentence.words[word], "candidates": candidates})
-    return found
-
-
-def beam_tree(run: Run, asked: Question) -> dict[str, Any] | None:
+def beam_tree(run: Run, asked: Probe) -> dict[str, Any] | None:
     """The search for an answer to the source, or for how the text goes on; None where nothing is written."""
     given = run.recipe.decoding
-    prompt: tuple[int, ...] = ()
     options = given if isinstance(given, Beam) else Beam(size=BEAM)
-    if asked.source_ids:
-        engine, one_input = run.engine, list(asked.source_ids[:-1])
-        options = options.model_copy(update={"n_best": options.size})
-    elif isinstance(run.task, Continues):
-        room = min(WRITTEN_ON, run.continuation.context - len(asked.ids)) if run.continuation.context else WRITTEN_ON
-        if room < 1:
-            return None
-        found = run.continuation.engine(always(room))
-        if not isinstance(found, TorchEngine):
-            return None
-        engine, one_input, prompt = found, list(asked.ids), tuple(asked.ids)
-        options = options.model_copy(update={"max_length": room, "n_best": options.size})
-    else:
+    if asked.search is not None and asked.search.trace is not None:  # it found the answer that the page is about
+        return _drawn(run, asked.search.answers, asked.search.trace, options)
+    searched = _searched(run, asked, options.model_copy(update={"n_best": options.size}))
+    return None if searched is None else _drawn(run, *searched, options)
+
+
+def _searched(run: Run, asked: Probe, options: Beam) -> tuple[Sequence[Hypothesis], Trace] | None:
+    if asked.source is not None:
+        source = asked.source.values[0].tolist()
+        return run.engine.explain(source[:-1], options)
+    if not isinstance(run.task, Continues):
         return None
-    answers, trace = engine.explain(one_input, options, prompt=prompt)
+    context, ids = run.continuation.context, asked.inputs.values[0].tolist()
+    room = min(WRITTEN_ON, context - len(ids)) if context else WRITTEN_ON
+    engine = run.continuation.engine(always(room)) if room > 0 else None
+    if not isinstance(engine, TorchEngine):
+        return None
+    return engine.explain(ids, options.model_copy(update={"max_length": room}), prompt=ids)
+
+
+def _drawn(run: Run, answers: Sequence[Hypothesis], trace: Trace, options: Beam) -> dict[str, Any]:
     token, tokenizer = run.vocabularies.target.token, run.vocabularies.target
     return {
         "size": options.size,
@@ -100,7 +87,7 @@ def beam_tree(run: Run, asked: Question) -> dict[str, Any] | None:
         "steps": [
             [
                 {"parent": one.parent, "token": token(one.token), "place": one.place, "finished": one.finished,
-                 "chance": three(torch.tensor(one.step_log_probability).exp().item()), "score": three(one.score)}
+                 "chance": three(math.exp(one.step_log_probability)), "score": three(one.score)}
                 for one in step.candidates
             ]
             for step in trace.of(0)[:STEPS]

@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from regard.core.errors import OptionError, enumerate_problems
-from regard.core.taps import attention_points, record
-from regard.inspection.asking import Question, axes
+from regard.core.probe import Probe
+from regard.core.taps import attention_points
 from regard.inspection.head_names import HeadAt, Kind, head_count, kind_of
 from regard.inspection.look.packing import packed, pictured
-from regard.inspection.look.walking import values_read, walk
+from regard.inspection.look.walking import walk
+from regard.inspection.probes import axes
+from regard.inspection.recording import Record
 from regard.runs.load import Run
 
 FULL_BYTES = 24_000_000  # of all heads' codes on a page; as letters they are a third longer
@@ -70,19 +73,19 @@ class Shown:
         return {"walk": steps}
 
 
-def layers_of(run: Run) -> dict[str, int]:
+def layers_of(model: nn.Module) -> dict[str, int]:
     """For every attention its number in the stack that it belongs to."""
     found: dict[str, int] = {}
     counts: dict[Kind, int] = {}
-    for name in attention_points(run.model):
-        kind = kind_of(run.model, name)
+    for name in attention_points(model):
+        kind = kind_of(model, name)
         found[name] = counts.get(kind, 0)
         counts[kind] = found[name] + 1
     return found
 
 
 def refuse_unknown_choice(run: Run, wanted: Wanted) -> None:
-    layers = max(layers_of(run).values()) + 1
+    layers = max(layers_of(run.model).values()) + 1
     heads = max(head_count(run.model, name) for name in attention_points(run.model))
     wrong = [f"layer {one} (there are 0 to {layers - 1})" for one in wanted.layers if not 0 <= one < layers]
     wrong += [f"head {one} (there are 0 to {heads - 1})" for one in wanted.heads if not 0 <= one < heads]
@@ -90,15 +93,15 @@ def refuse_unknown_choice(run: Run, wanted: Wanted) -> None:
         raise OptionError(enumerate_problems("the model does not have", wrong))
 
 
-def room(run: Run, asked: Question, wanted: Wanted, triangles: Mapping[str, bool], most: float) -> set[HeadAt]:
+def room(run: Run, asked: Probe, wanted: Wanted, triangles: Mapping[str, bool], most: float) -> set[HeadAt]:
     """The wanted heads that fit into so many bytes: the first of every layer, the second of every layer, and so on."""
-    numbers = layers_of(run)
+    numbers = layers_of(run.model)
     every = [(name, head) for name in triangles for head in range(head_count(run.model, name))]
     kept: set[HeadAt] = set()
     used = 0
     for name, head in sorted(every, key=lambda at: (at[1], numbers[at[0]])):
         if wanted.takes(numbers[name], head):
-            rows, columns = map(len, axes(asked, kind_of(run.model, name)))
+            rows, columns = (len(axis.labels) for axis in axes(asked, kind_of(run.model, name)))
             used += 2 * (rows * (rows + 1) // 2 if triangles[name] else rows * columns)
             if used > most:
                 break
@@ -107,18 +110,16 @@ def room(run: Run, asked: Question, wanted: Wanted, triangles: Mapping[str, bool
 
 
 @torch.inference_mode()
-def shown_heads(run: Run, asked: Question, wanted: Wanted, prefix: str, share: float, command: str) -> Shown:
+def shown_heads(run: Run, record: Record, wanted: Wanted, prefix: str, share: float, command: str) -> Shown:
     """All heads on one text; ``share`` is this text's part of the page's room."""
-    model: Any = run.model.eval()
-    with record(model, "*") as seen, values_read(model) as values:
-        model(*asked.inputs())
-    numbers, found = layers_of(run), Shown(walk_room=WALK_BYTES * share)
+    model, seen, values = record.model, record.attention, record.values
+    numbers, found = layers_of(run.model), Shown(walk_room=WALK_BYTES * share)
     triangles = {
         name: all(mask.causal for _, _, mask, _ in attention.calls)
         for name, attention in seen.items()
         if attention.mechanism.has_matrix
     }
-    full = room(run, asked, wanted, triangles, FULL_BYTES * share)
+    full = room(run, record.probe, wanted, triangles, FULL_BYTES * share)
     last = _reading_last(run)
     sums: list[np.ndarray] = []
     for place, (name, attention) in enumerate(seen.items()):

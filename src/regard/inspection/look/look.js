@@ -2,7 +2,9 @@
 
 function start() {
   mixColours();
-  const views = [tokensView(), headsView(), walkView(), decodingView(), depthsView(), statisticsView(), enteringView()]
+  mixHeat();
+  const views = (picture() ? [pictureView(), rolloutView(), headsView(), walkView(), statisticsView()]
+    : [tokensView(), headsView(), walkView(), decodingView(), depthsView(), statisticsView(), enteringView()])
     .filter((view) => !view.there || view.there());
   const tabs = views.map((view) => element("button",
     { type: "button", role: "tab", id: `tab-${view.id}`, "aria-controls": `view-${view.id}`,
@@ -56,7 +58,8 @@ function start() {
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; open.update({}); } });
 
   function tell() {
-    title.textContent = text().text;
+    title.textContent = picture() ? text().text.split(/[\\/]/).at(-1) : text().text;
+    title.title = text().text;
     title.className = text().text.length > 160 ? "long" : "";
     notes.replaceChildren(...text().left_out.map((sentence) => element("p", { class: "missing" }, sentence)));
   }
@@ -77,6 +80,7 @@ function facts() {
 
 function textChooser() {
   if (look.texts.length < 2) return null;
+  if (picture()) return pictureChooser();
   const select = element("select", { "aria-label": "Text",
     onchange: () => change({ text: Number(select.value), at: 0 }) },
     ...look.texts.map((one, place) => element("option", { value: place }, one.text)));

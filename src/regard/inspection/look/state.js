@@ -67,9 +67,11 @@ function commandFor(place) {
   return `${text().command} --layers ${attention(place).layer} --heads ${head(place).head}`;
 }
 
+const PICTURES = Boolean(look.texts[0].picture);
+
 const KINDS = {
   encoder: "The source reads itself",
   decoder: "The answer reads itself",
   cross: "The answer reads the source",
-  text: "The text reads itself",
+  text: PICTURES ? "The patches read one another" : "The text reads itself",
 };

@@ -1,6 +1,10 @@
 // What kind of head each one is: a number as a map of all heads, and a table with a sentence for each.
 
-const MEASURES = {
+const MEASURES = PICTURES ? {
+  distance: "mean distance, in patches", entropy: "entropy, in bits",
+  evenness: "evenness: of the most entropy it could have", same: "share on the patch itself",
+  class_token: "share on the class token",
+} : {
   entropy: "entropy, in bits", evenness: "evenness: of the most entropy it could have",
     distance: "mean distance, in tokens", first: "share on the first token",
   previous: "share on the token before", same: "share on its own place", next: "share on the token after",
@@ -17,8 +21,10 @@ function statisticsView() {
   const panel = element("div", {}, element("p", { class: "choose" },
     element("label", { for: "measure" }, "every head by "), chosen), map,
     element("p", { class: "quiet" },
-      `Means over ${look.texts.length === 1 ? "this text" : `these ${look.texts.length} texts`}; `,
-      "position and content are only told apart by several texts that differ."), table);
+      ...(PICTURES ? [`Means over ${look.texts.length === 1 ? "this picture" : `these ${look.texts.length} pictures`}. `,
+        "Distances are those between the middles of patches (Dosovitskiy et al. 2021, figure 7)."]
+        : [`Means over ${look.texts.length === 1 ? "this text" : `these ${look.texts.length} texts`}; `,
+          "position and content are only told apart by several texts that differ."])), table);
   let sorted = "", built = false;
 
   function build() {
@@ -55,7 +61,7 @@ function statisticsView() {
       && own.head === one.head);
     if (place < 0) return;
     change({ head: place });
-    document.getElementById("tab-heads").click();
+    document.getElementById(PICTURES ? "tab-picture" : "tab-heads").click();
   }
 
   themeListeners.push(() => { built = false; });

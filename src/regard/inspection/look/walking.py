@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.attention.formulas import dot_scores, normalise
 from regard.attention.softmax import DotScore, ScaledDot, ScaledDotScore, Softmax
-from regard.core.taps import Attention, arguments, attention_points
+from regard.core.taps import Attention
 from regard.inspection.look.packing import written_floats
 
 CLOSE = 1e-4  # how far the walk's weights may be from the mechanism's before it is no walk to them
-
-
-@contextmanager
-def values_read(model: nn.Module) -> Iterator[dict[str, Tensor]]:
-    """v_BHSV of every attention, by name, as it was shown to it last."""
-    seen: dict[str, Tensor] = {}
-
-    def keeper(name: str) -> Any:
-        def hook(module: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
-            seen[name] = arguments(inputs, named)["v"].detach()
-
-        return hook
-
-    points = attention_points(model).items()
-    handles = [one.register_forward_pre_hook(keeper(name), with_kwargs=True) for name, one in points]
-    try:
-        yield seen
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def walk(attention: Attention, v_BHSV: Tensor, head: int, weights_TS: Tensor) -> Mapping[str, Any] | None:

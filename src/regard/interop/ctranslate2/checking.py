@@ -15,12 +15,12 @@ from regard.core.seams import Hypothesis
 from regard.decoding.options import Greedy
 from regard.interop.ctranslate2 import conversion as ctranslate2
 from regard.interop.ctranslate2.engine import Ctranslate2Engine, engine_of
-from regard.interop.probing import EXACT, LENGTH, Check, Probe, largest
+from regard.interop.probing import EXACT, LENGTH, Asked, Check, largest
 from regard.runs.load import Run
 from regard.tasks.continuation import always
 
 
-def check_ctranslate2(run: Run, probe: Probe, plain: Tensor) -> Check:
+def check_ctranslate2(run: Run, asked: Asked, plain: Tensor) -> Check:
     """The conversion that is kept in the run folder, or else one made for this."""
     name, what = "ctranslate2", "log-probabilities in CTranslate2 against ours"
     with tempfile.TemporaryDirectory() as scratch:
@@ -33,32 +33,32 @@ def check_ctranslate2(run: Run, probe: Probe, plain: Tensor) -> Check:
         except RegardError as error:
             return Check(name, what, 0.0, EXACT, skipped=str(error))
         try:
-            difference = by_tokens(run, probe, engine) if probe.source else by_symbols(probe, engine, plain)
-            ours, theirs = ([one[0].tokens for one in own] for own in greedily(run, probe, engine))
+            difference = by_tokens(run, asked, engine) if asked.source else by_symbols(asked, engine, plain)
+            ours, theirs = ([one[0].tokens for one in own] for own in greedily(run, asked, engine))
         except (RuntimeError, ValueError, RegardError) as error:  # the library's words for what it cannot read
             return Check(name, f"{what}; {folder}: {error}", float("inf"), EXACT)
     return Check(name, what, difference, EXACT, *first_other(ours, theirs, run))
 
 
-def by_tokens(run: Run, probe: Probe, engine: Ctranslate2Engine) -> float:
+def by_tokens(run: Run, asked: Asked, engine: Ctranslate2Engine) -> float:
     """The largest difference between the log-probabilities of given answers."""
-    sources, targets = probe.sources(), probe.tokens_BT.tolist()
+    sources, targets = asked.sources(), asked.tokens_BT[:, 1:].tolist()  # without the opening symbol
     both = zip(run.engine.score(sources, targets), engine.score(sources, targets), strict=True)
     return max(largest(torch.tensor(ours) - torch.tensor(theirs)) for ours, theirs in both)
 
 
-def by_symbols(probe: Probe, engine: Ctranslate2Engine, plain: Tensor) -> float:
+def by_symbols(asked: Asked, engine: Ctranslate2Engine, plain: Tensor) -> float:
     """The largest difference between the log-probabilities of all symbols."""
-    return largest(plain.log_softmax(-1) - engine.log_probabilities(probe.tokens_BT))
+    return largest(plain.log_softmax(-1) - engine.log_probabilities(asked.tokens_BT))
 
 
-def greedily(run: Run, probe: Probe, engine: Ctranslate2Engine) -> Iterator[list[list[Hypothesis]]]:
+def greedily(run: Run, asked: Asked, engine: Ctranslate2Engine) -> Iterator[list[list[Hypothesis]]]:
     """Answers of the model's own engine, then those of the other."""
-    if probe.source is not None:
+    if asked.source is not None:
         for one in (run.engine, engine):
-            yield one.predict(probe.sources(), Greedy(max_length=LENGTH))
+            yield one.predict(asked.sources(), Greedy(max_length=LENGTH))
         return
-    begun = probe.tokens_BT[:, : probe.tokens_BT.shape[1] // 2].tolist()
+    begun = asked.tokens_BT[:, : asked.tokens_BT.shape[1] // 2].tolist()
     for other in (run.continuation.engine(always(len(begun[0]))), engine):
         yield other.predict(begun, Greedy(max_length=len(begun[0])), prompts=begun)
 

@@ -9,8 +9,10 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from regard.attention.heads import Cache, HeadShape, Memory
+from regard.attention.cache import AttentionCache
+from regard.attention.heads import HeadShape
 from regard.attention.masks import Mask
+from regard.attention.memory import Memory
 from regard.layers.blocks import StackState
 from regard.models.convolution import ConvolutionState
 from regard.models.transformer import TransformerState
@@ -57,20 +59,20 @@ class Past:
 
     k_BGSK: Tensor
     v_BGSV: Tensor
-    length: int = field(init=False)
+    ages: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.length = self.k_BGSK.shape[2]
+        self.ages = self.k_BGSK.shape[2]
 
-    def extend(self, k_BGTK: Tensor, v_BGTV: Tensor) -> tuple[Tensor, Tensor]:
+    def extend(self, k_BGTK: Tensor, v_BGTV: Tensor, lengths_B: Tensor | None = None) -> tuple[Tensor, Tensor]:
         self.k_BGSK = torch.cat((self.k_BGSK, k_BGTK), dim=2)
         self.v_BGSV = torch.cat((self.v_BGSV, v_BGTV), dim=2)
         return self.k_BGSK, self.v_BGSV
 
 
-def pasts(keys_LBGSK: Tensor, values_LBGSV: Tensor) -> list[Cache]:
+def pasts(keys_LBGSK: Tensor, values_LBGSV: Tensor) -> list[AttentionCache]:
     """One for each layer, in place of caches, whose room and writing in place no graph needs."""
-    return [cast(Cache, Past(k, v)) for k, v in zip(keys_LBGSK.unbind(0), values_LBGSV.unbind(0), strict=True)]
+    return [cast(AttentionCache, Past(k, v)) for k, v in zip(keys_LBGSK.unbind(0), values_LBGSV.unbind(0), strict=True)]
 
 
 def together(held: Sequence[Any]) -> tuple[Tensor, Tensor]:

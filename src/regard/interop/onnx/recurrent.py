@@ -9,9 +9,9 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from regard.attention.heads import Memory
 from regard.attention.local import Monotonic
 from regard.attention.masks import Mask
+from regard.attention.memory import Memory
 from regard.core.errors import OptionError
 from regard.interop.onnx.graphs import LENGTHS, PAST, SOURCE, Graph, Values, together
 from regard.layers.cells import Cell, State

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TypeVar
 
+import torch
 from pydantic import model_validator
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.core.inputs import Embedded, Inputs
 from regard.core.ports import Arrays
@@ -14,7 +17,7 @@ from regard.layers.feed_forward import ACTIVATIONS, Activation
 from regard.layers.fronts import ArrayFrontPart
 from regard.layers.fronts.patches import Patches, per_axis, without_padding
 
-CONVOLUTIONS: tuple[type[nn.Conv1d | nn.Conv2d | nn.Conv3d], ...] = (nn.Conv1d, nn.Conv2d, nn.Conv3d)
+CONVOLUTIONS = (functional.conv1d, functional.conv2d, functional.conv3d)
 KERNEL = 3
 
 
@@ -77,19 +80,22 @@ class Convolution(nn.Module):
     """f(Norm(3×3 convolution)) of arrays_BC….
 
     The norm is over the channels of each position, not over a batch as published: so an example's states do not depend
-    on what else stands in its batch, nor a step on how its batch is divided.
+    on what else stands in its batch, nor a step on how its batch is divided. The kernel is kept as the matrix that it
+    is, a row for each channel that it makes, so that optimisers for matrices take care of it.
     """
 
     def __init__(self, before: int, after: int, stride: int, axes: int, activation: Activation) -> None:
         super().__init__()
-        self.convolution = CONVOLUTIONS[axes - 1](before, after, KERNEL, stride, padding=KERNEL // 2, bias=False)
-        nn.init.kaiming_normal_(self.convolution.weight, nonlinearity="relu")
+        self.convolve, self.stride, self.kernel_shape = CONVOLUTIONS[axes - 1], stride, (before, *[KERNEL] * axes)
+        self.kernel = nn.Parameter(torch.empty(after, math.prod(self.kernel_shape)))
+        nn.init.kaiming_normal_(self.kernel, nonlinearity="relu")
         self.norm = nn.LayerNorm(after)
         self.activation = ACTIVATIONS[activation]
 
     def forward(self, values_BC: Tensor) -> Tensor:
-        channels_last = self.convolution(values_BC).movedim(1, -1)
-        return self.activation(self.norm(channels_last)).movedim(-1, 1)
+        kernel = self.kernel.unflatten(1, self.kernel_shape)
+        made_BC = self.convolve(values_BC, kernel, stride=self.stride, padding=KERNEL // 2)
+        return self.activation(self.norm(made_BC.movedim(1, -1))).movedim(-1, 1)
 
 
 Length = TypeVar("Length", int, Tensor)

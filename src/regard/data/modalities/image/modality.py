@@ -52,6 +52,10 @@ class ImagePart(ModalityPart):
             raise ValueError(f"std = {list(self.std)} divides pixels; give numbers above 0")
         return self
 
+    @property
+    def example(self) -> str:
+        return "picture.png"
+
     def is_kept(self, folder: Path) -> bool:
         return (folder / FILE).is_file()
 
@@ -152,6 +156,13 @@ class ImageModality:
     def axis(self, item: ImageItem) -> Axis:
         """Its pixels; a front makes fewer positions of them."""
         return Axis((), (self.frame.rows, self.frame.columns))
+
+    def describe(self, item: ImageItem) -> str:
+        return str(item.raw) if isinstance(item.raw, Picture) else "a picture"
+
+    def random_items(self, generator: np.random.Generator, rows: int, length: int) -> list[ImageItem]:
+        shape = rows, self.frame.rows, self.frame.columns, self.frame.channels
+        return [ImageItem(noise_HWC) for noise_HWC in generator.integers(0, 256, shape, np.uint8)]
 
     def decode_batch(self, items: Sequence[ImageItem]) -> np.ndarray:
         """pixels_BCHW, bytes, of the pictures as the model is shown them."""

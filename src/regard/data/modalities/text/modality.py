@@ -21,6 +21,7 @@ from regard.data.modalities.text.enclosing import (
     enclose_all,
     split_texts,
 )
+from regard.data.modalities.text.wording import random_texts, spelled, token_axis
 from regard.data.tokenizers import Tokenizer
 
 USUAL_LENGTH = 256
@@ -83,7 +84,13 @@ class TextModality:
         return collate_texts(items, self.specials.pad)
 
     def axis(self, item: Enclosed) -> Axis:
-        return Axis(tuple(map(self.tokenizer.token, item.tokens.tolist())))
+        return token_axis(self.tokenizer, item.tokens.tolist())
+
+    def describe(self, item: Enclosed) -> str:
+        return spelled(self.tokenizer, item.tokens.tolist())
+
+    def random_items(self, generator: np.random.Generator, rows: int, length: int) -> list[Enclosed]:
+        return random_texts(generator, self.tokenizer, rows, length)
 
     def save(self, folder: Path) -> None:
         self.tokenizer.save(folder / self.file)

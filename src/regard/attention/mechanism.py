@@ -1,0 +1,31 @@
+"""The base of mechanisms that form their matrix: what they declare, how they read, what they remember."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from regard.attention import formulas
+from regard.attention.cache import Cache
+from regard.attention.masks import Mask
+
+
+class MatrixMechanism(nn.Module):
+    """Exact weights, times the values; causal by its mask alone. It remembers every key and value."""
+
+    causal = False
+    cacheable = True
+    has_matrix = True
+    keeps_keys = True
+
+    def forward(
+        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
+    ) -> Tensor:
+        return formulas.read(self.weights(q_BHTK, k_BHSK, mask, bias), v_BHSV)
+
+    def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
+        raise NotImplementedError(f"{type(self).__name__} does not say how it weighs")
+
+    def new_cache(
+        self, rows: int, heads: int, key_width: int, value_width: int, like: Tensor, room: int = 0
+    ) -> Cache:
+        return Cache.empty(rows, heads, key_width, value_width, like, room)

@@ -1,0 +1,75 @@
+"""What tasks share when they make probes: how heads and vocabularies are read out, and what there is room for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from torch import Tensor, nn
+
+from regard.core.errors import OptionError
+from regard.core.inputs import Axis
+from regard.core.probe import Probe
+from regard.core.seams import HasGrid, max_length_of
+from regard.data.modalities.text.enclosing import Enclosed, collate_texts
+from regard.data.modalities.text.wording import spelled, token_axis
+from regard.data.tokenizers import Tokenizer
+from regard.layers.headed import body_of
+
+
+def ask_head(model: nn.Module, probe: Probe) -> Tensor:
+    """A body with a head takes the inputs as they are."""
+    return model(probe.inputs)
+
+
+def head_logits(model: nn.Module, said: Tensor) -> Tensor:
+    """logits_BTW of a head that answers for the whole input, or for each of its positions."""
+    return (said[:, None] if said.dim() == 2 else said).float()
+
+
+def vocabulary_logits(model: Any, states_BTD: Tensor) -> Tensor:
+    """logits_BTW of a model that speaks in tokens."""
+    return model.head(states_BTD).float()
+
+
+def text_probe(model: nn.Module, texts: Sequence[Enclosed], tokenizer: Tokenizer, **more: Any) -> Probe:
+    """Texts as a body with a head reads them; nothing is expected at their tokens unless ``more`` says so."""
+    specials, first = tokenizer.specials, texts[0].tokens.tolist()
+    parts = {
+        "choice": str,
+        "axis": token_axis(tokenizer, first),
+        "blank": specials.mask if specials.mask >= 0 else specials.unk,
+        "text": spelled(tokenizer, first),
+    }
+    return Probe(collate_texts(texts, specials.pad), ask_head, head_logits, **{**parts, **more})
+
+
+def grid_axis(model: nn.Module, axis: Axis) -> Axis:
+    """The axis of what the model makes of an input: patches in rows and columns, after the class token."""
+    body = body_of(model)
+    if not isinstance(body, HasGrid):
+        return axis
+    cells = np.ndindex(*body.grid)
+    places = (",".join(str(one + 1) for one in cell) for cell in cells)
+    return Axis((*["class"] * body.class_tokens, *places), body.grid, body.class_tokens)
+
+
+def room_of(model: nn.Module, *limits: int) -> int:
+    """The least of the limits and of what the model's body can read, 0 being none."""
+    return min(limit for limit in (max_length_of(body_of(model)), *limits) if limit)
+
+
+def check_room(length: int, most: int, what: str) -> None:
+    """An input that is looked at is shown whole, or not at all."""
+    if most and length > most:
+        raise OptionError(f"the model reads at most {most} tokens, and {what} has {length}; shorten it or split it")
+
+
+def check_enclosed(text: Enclosed, most: int) -> None:
+    check_room(len(text.tokens) + text.cut, most, "the text, the symbols around it among them,")
+
+
+def refuse_target(target: str, name: str = "text") -> None:
+    if target:
+        raise OptionError(f"this run reads one {name}; leave the target out")
