@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from regard.attention.masks import EVERYTHING
 from regard.attention.softmax import ScaledDot
 from regard.cli.main import main
 from regard.interop.checking import Check, check
-from regard.models import bert
+from regard.models import bert, vit
 from regard.runs.load import load
+from tests.inspection.loud_runs import CLASSIFIER, headed_run
+from tests.inspection.picture_runs import drawn, picture_run, trained
 
 TRAINING = {"steps": 3, "batch_tokens": 256, "learning_rate": 1e-3, "validate_every": 3}
 TOY = {"kind": "toy", "train_size": 60, "validation_size": 10, "test_size": 5}
@@ -141,3 +144,43 @@ def test_what_is_printed(runs: dict[str, Path], capsys: pytest.CaptureFixture[st
     assert lines[-2].startswith("–  onnx")
     assert lines[-2].endswith('not done, nowhere is not installed: pip install "regard[onnx]"')
     assert lines[-1].startswith("–  ctranslate2")
+
+
+def test_a_picture_run_holds_and_says_what_does_not_apply(capsys: pytest.CaptureFixture[str]) -> None:
+    run = picture_run()
+    checks = {one.name: one for one in check(run)}
+    assert all(one.holds for one in checks.values()), checks
+    done = [name for name, one in checks.items() if not one.skipped]
+    assert done == ["batch", "reference", "fused", "bfloat16"]
+    assert checks["bfloat16"].difference > 0
+    assert checks["cache"].skipped == "the model reads a picture as a whole and never steps through it"
+    assert checks["batch"].what == "each picture alone against all together"
+    assert all(checks[name].skipped for name in ("huggingface", "onnx", "ctranslate2"))
+    with pytest.raises(SystemExit) as leaving:
+        main(["check", str(run.folder.path)])
+    assert not leaving.value.code
+    assert "the same labels" in capsys.readouterr().out
+
+
+def test_a_picture_model_that_mixes_its_batch_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = trained(tmp_path / "run", drawn(tmp_path / "data", 6), steps=1)
+    right = vit.Vit.forward
+
+    def mixed(self: Any, inputs: Any) -> Any:
+        states = right(self, inputs)
+        return replace(states, x_BND=states.x_BND + states.x_BND.mean(0, keepdim=True))
+
+    monkeypatch.setattr(vit.Vit, "forward", mixed)
+    checks = {one.name: one for one in check(run)}
+    assert not checks["batch"].holds
+    assert checks["reference"].holds
+
+
+@pytest.mark.parametrize("task", ["classification", "tagging", "question-answering", "embedding"])
+def test_a_run_with_a_head_holds(task: str, tmp_path: Path) -> None:
+    settings = {"kind": task, "longest": 24}
+    named = {"classification": {"labels": ["glad", "sad"]}, "tagging": {"labels": ["N", "V"]}}
+    run = headed_run(tmp_path, {**CLASSIFIER, "task": {**settings, **named.get(task, {})}})
+    checks = {one.name: one for one in check(run)}
+    assert all(one.holds for one in checks.values()), checks
+    assert not checks["batch"].skipped

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 import regard
-from regard.core.errors import OptionError, RecipeError
+from regard.core.errors import DataError, OptionError, RecipeError
 from regard.data.examples import Asked
 from regard.runs.train import train
+from tests.inspection.picture_runs import picture_run, pictures
 
 BERT = {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "position": {"longest": 40}}
 QUICK = {"steps": 2, "batch_tokens": 256, "threads": 1}
@@ -273,3 +276,59 @@ def test_the_limits_of_a_call_are_kept(tmp_path: Path) -> None:
         pipe(asked, max_seq_len=400)
     with pytest.raises(RecipeError, match="longest_answer"):
         pipe(asked, max_answer_len=0)
+
+
+def test_pictures_are_classified_as_there() -> None:
+    """A path, one of Pillow's or an array; alone a list of labels, of several a list of such lists."""
+    path = pictures()[0]
+    pipe = regard.pipeline("image-classification", model=picture_run().folder.path)
+    alone = pipe(str(path))
+    assert all(map(is_label, alone))
+    assert [one["score"] for one in alone] == sorted((one["score"] for one in alone), reverse=True)
+    assert sum(one["score"] for one in alone) == pytest.approx(1.0)
+    assert len(pipe(path, top_k=2)) == 2
+    with Image.open(path) as opened:
+        opened.load()
+        pixels = np.asarray(opened)
+        several = pipe([str(path), path, opened, pixels, *pictures()[1:]], top_k=1)
+    assert [own[0]["label"] for own in several[:4]] == [alone[0]["label"]] * 4
+    assert [own[0]["score"] for own in several] == pytest.approx(
+        [one[0].score for one in picture_run().answers([path] * 4 + list(pictures()[1:]))], abs=1e-6
+    )
+    assert pipe(pixels) == alone
+    streamed = list(pipe(iter([path, path]), top_k=1))  # together, in another order of summation
+    assert [own[0]["score"] for own in streamed] == pytest.approx([alone[0]["score"]] * 2, abs=1e-6)
+    assert pipe([]) == []
+    logits = pipe(path, function_to_apply="none")
+    assert logits[0]["label"] == alone[0]["label"]
+    assert regard.pipeline("image-classification", picture_run(), top_k=1)(path) == [alone[0]]
+
+
+def test_what_is_no_picture_is_refused_with_a_word(tmp_path: Path) -> None:
+    pipe = regard.pipeline("image-classification", model=picture_run())
+    (tmp_path / "cut.png").write_bytes(pictures()[0].read_bytes()[:50])
+    for wrong, words in (
+        ("nowhere.png", "there is no file 'nowhere.png'"), (tmp_path / "cut.png", "is no readable picture"),
+        (np.zeros((3, 3)), "is no picture; bytes of rows × columns are expected"),
+    ):  # fmt: skip
+        with pytest.raises(DataError, match=words):
+            pipe(wrong)
+    with pytest.raises(OptionError, match="is an address, and nothing is fetched; save the picture"):
+        pipe("https://example.org/cat.png")
+    with pytest.raises(OptionError, match="takes a path, a picture of Pillow's or an array; input 2 is int"):
+        pipe([pictures()[0], 7])
+    with pytest.raises(OptionError, match="no small model for the pipeline 'image-classification'; name a run"):
+        regard.pipeline("image-classification")
+
+
+@pytest.mark.parametrize("task", ["text-classification", "fill-mask", "feature-extraction", "translation"])
+def test_a_picture_run_answers_no_texts(task: str) -> None:
+    with pytest.raises(OptionError, match=r"reads pictures, .* use regard\.pipeline\('image-classification', model='"):
+        regard.pipeline(task, model=picture_run())
+
+
+def test_a_text_run_answers_no_pictures(moods: Path) -> None:
+    with pytest.raises(OptionError, match=r"reads texts, .* use regard\.pipeline\('text-classification', model='"):
+        regard.pipeline("image-classification", model=moods)
+    with pytest.raises(OptionError, match="takes texts; input 1 is none"):
+        regard.pipeline("text-classification", model=moods)([Image.new("RGB", (4, 4))])

@@ -46,9 +46,9 @@ def line(one: Any) -> str:
     if one.skipped:
         return f"[dim]–  {one.name.ljust(12)} {plain(one.what)}: not done, {plain(one.skipped)}[/dim]"
     mark = "[green]✓[/green]" if one.holds else "[bold red]✗[/bold red]"
-    first = "the same tokens"
+    first = f"the same {one.unit}s"
     if one.first >= 0:
-        first = f"first other token at position {one.first + 1}: {one.token!r}, {one.other!r}"
+        first = f"first other {one.unit} at position {one.first + 1}: {one.token!r}, {one.other!r}"
     figures = f"{one.difference:.1e} (at most {one.tolerance:.1e}), {plain(first)}"
     return f"{mark}  {one.name.ljust(12)} {plain(one.what)}: {figures}"
 

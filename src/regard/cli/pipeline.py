@@ -8,6 +8,7 @@ from typing import Any
 
 from regard import __version__
 from regard.cli.console import TrainingBar, notes, plain, say
+from regard.core.errors import OptionError
 from regard.data.token_files import cache_folder
 from regard.runs.load import Run, load
 from regard.serving.calling import Pipeline
@@ -35,6 +36,10 @@ def trained_default(name: str) -> Path:
     """The run folder of a pipeline's default model, in the user's cache; made now if it is not there."""
     from regard.runs.train import train
 
+    if name not in DEFAULTS:
+        raise OptionError(
+            f"there is no small model for the pipeline {name!r}; name a run: regard.pipeline({name!r}, model=RUN)"
+        )
     recipe = DEFAULTS[name]
     folder = cache_folder() / "pipelines" / __version__ / recipe
     if (folder / "model.safetensors").is_file():

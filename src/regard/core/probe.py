@@ -51,6 +51,7 @@ class Probe:
     call: Callable[[Any, Probe], Any]
     read_out: Callable[[Any, Any], Tensor]
     choice: Callable[[int], str]
+    unit: str = "token"  # what a choice is called
     source: Inputs | None = None
     start: Callable[[Probe], Any] | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from regard.core.errors import OptionError
@@ -67,7 +68,7 @@ def statistics_figure(table: Sequence[HeadStatistics], what: str = "entropy") ->
     """One of the statistics over all heads."""
     if what not in (known := (*MEANS, "by_distance", "by_place")):
         raise OptionError(f"no statistic is called {what!r}; there is: {', '.join(known)}")
-    values = {(one.name, one.head): float(getattr(one, what)) for one in table}
+    values = {(one.name, one.head): float(asdict(one)[what]) for one in table}
     high = 1.0 if what in SHARES else max(values.values(), default=1.0) or 1.0
     words, called = " ".join(one.sentence for one in table), what.replace("_", " ")
     scale = {"entropy": "entropy (bits)", "distance": "distance (tokens)"}.get(what, called)

@@ -74,12 +74,25 @@ class PatchStatistics:
         return {**asdict(self), "sentence": self.sentence}
 
 
+def measured(weights_TS: np.ndarray, axis: Axis) -> dict[str, float]:
+    """The figures of one head on one picture."""
+    patches_NN = weights_TS[axis.extra :, axis.extra :]
+    read_N = np.maximum(patches_NN.sum(1), 1e-30)
+    entropy = float(-(weights_TS * np.log2(np.maximum(weights_TS, 1e-30))).sum(1).mean())
+    return {
+        "entropy": entropy,
+        "evenness": entropy / max(float(np.log2(weights_TS.shape[1])), 1e-30),
+        "distance": float(((patches_NN * distances(axis.shape)).sum(1) / read_N).mean()),
+        "same": float(np.diagonal(patches_NN).mean()),
+        "class_token": float(weights_TS[:, : axis.extra].sum(1).mean()),
+    }
+
+
 class PatchTable:
     """The statistics of all heads, added up picture by picture as their passes are recorded."""
 
     def __init__(self, model: nn.Module, asked: Sequence[Probe]) -> None:
         self.axis = asked[0].axis
-        self.away_NN = distances(self.axis.shape)
         self.sums: dict[HeadAt, dict[str, float]] = {place: {} for place in every_head(model)}
         self.pictures = 0
 
@@ -92,36 +105,14 @@ class PatchTable:
                 continue
             for head, weights_TS in enumerate(attention.weights[0].cpu().double().numpy()):
                 sums = self.sums[name, head]
-                for what, value in self.measured(weights_TS).items():
+                for what, value in measured(weights_TS, self.axis).items():
                     sums[what] = sums.get(what, 0.0) + value
 
-    def measured(self, weights_TS: np.ndarray) -> dict[str, float]:
-        """The figures of one head on one picture."""
-        extra = self.axis.extra
-        patches_NN = weights_TS[extra:, extra:]
-        read_N = np.maximum(patches_NN.sum(1), 1e-30)
-        entropy = float(-(weights_TS * np.log2(np.maximum(weights_TS, 1e-30))).sum(1).mean())
-        return {
-            "entropy": entropy,
-            "evenness": entropy / max(float(np.log2(weights_TS.shape[1])), 1e-30),
-            "distance": float(((patches_NN * self.away_NN).sum(1) / read_N).mean()),
-            "same": float(np.diagonal(patches_NN).mean()),
-            "class_token": float(weights_TS[:, :extra].sum(1).mean()),
-        }
-
     def statistics(self) -> list[PatchStatistics]:
-        even = float(self.away_NN.mean())
-        return [
-            PatchStatistics(
-                name=name,
-                head=head,
-                entropy=sums["entropy"] / self.pictures,
-                evenness=sums["evenness"] / self.pictures,
-                distance=sums["distance"] / self.pictures,
-                same=sums["same"] / self.pictures,
-                class_token=sums["class_token"] / self.pictures,
-                even_distance=even,
-            )
-            for (name, head), sums in self.sums.items()
-            if sums
-        ]
+        even = float(distances(self.axis.shape).mean())
+        found = []
+        for (name, head), sums in self.sums.items():
+            means: dict[str, Any] = {what: total / self.pictures for what, total in sums.items()}
+            if means:
+                found.append(PatchStatistics(name, head, **means, even_distance=even))
+        return found

@@ -37,6 +37,7 @@ class Check:
     token: str = ""  # what the first way chose there, and the second
     other: str = ""
     skipped: str = ""  # why it was not done, where it was not
+    unit: str = "token"  # what is chosen
 
     @property
     def holds(self) -> bool:
@@ -177,8 +178,8 @@ def compared(name: str, what: str, plain: Tensor, other: Tensor, tolerance: floa
     difference = largest(plain - other)
     differs_T = (plain.argmax(-1) != other.argmax(-1)).any(0)
     if not differs_T.any():
-        return Check(name, what, difference, tolerance)
+        return Check(name, what, difference, tolerance, unit=probe.unit)
     first = int(differs_T.float().argmax())
     row = int((plain[:, first].argmax(-1) != other[:, first].argmax(-1)).float().argmax())
-    said = [probe.choice(int(logits[row, first].argmax())) for logits in (plain, other)]
-    return Check(name, what, difference, tolerance, first, *said)
+    token, instead = (probe.choice(int(logits[row, first].argmax())) for logits in (plain, other))
+    return Check(name, what, difference, tolerance, first, token, instead, unit=probe.unit)

@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, TypeVar
 
 from regard.core.config import nearest
 from regard.core.errors import OptionError
+from regard.data.modalities.text.modality import TextModality
 from regard.runs.load import Run
+
+Capability = TypeVar("Capability")
 
 AT_ONCE = 64
 """Inputs that are taken from a generator before the first of them is answered."""
@@ -20,16 +23,30 @@ class Pipeline(ABC):
 
     Options may be given when it is made or when it is called; those of the call have the last word. ``known`` are the
     options with their defaults; ``idle`` are options of theirs that have nothing to do here, and are taken silently.
+    ``modality`` is what the run must read.
     """
 
     task: str
     known: dict[str, Any]
+    modality: type[Any] = TextModality
     idle: frozenset[str] = frozenset({"batch_size", "truncation", "padding", "num_workers", "max_length"})
 
     def __init__(self, run: Run, **options: Any) -> None:
         self.run = run
+        self.refuse_other_inputs()
         self.refuse_unfit()
         self.options = self.checked(options)
+
+    def refuse_other_inputs(self) -> None:
+        """A run that reads pictures answers no texts, nor the other way round."""
+        reads = self.run.modalities.input
+        if not isinstance(reads, self.modality):
+            there = "text-classification" if isinstance(reads, TextModality) else "image-classification"
+            raise OptionError(
+                f"{self.run.folder.path} reads {reads.name}s, and the pipeline {self.task!r} does not; use "
+                f"regard.pipeline({there!r}, model={str(self.run.folder.path)!r}), or name a run that reads what you "
+                "have"
+            )
 
     @abstractmethod
     def refuse_unfit(self) -> None:
@@ -47,9 +64,13 @@ class Pipeline(ABC):
         chosen = {**self.known, **self.options, **self.checked(options)}
         if isinstance(inputs, list | tuple):
             return self.answer_all(list(inputs), chosen)
-        if isinstance(inputs, Iterable) and not isinstance(inputs, str | dict):
+        if isinstance(inputs, Iterable) and not self.is_one(inputs):
             return self.stream(iter(inputs), chosen)
         return self.alone(self.answer([inputs], chosen)[0])
+
+    def is_one(self, inputs: Any) -> bool:
+        """Whether something that could be gone through is a single input all the same."""
+        return isinstance(inputs, str | dict)
 
     def stream(self, inputs: Iterator[Any], options: dict[str, Any]) -> Iterator[Any]:
         """Answers in the order of the inputs, as they are found."""
@@ -76,3 +97,23 @@ def strings(inputs: Sequence[Any], task: str) -> list[str]:
     if wrong:
         raise OptionError(f"the pipeline {task!r} takes texts; input {', '.join(wrong[:10])}")
     return list(inputs)
+
+
+def refuse_other(name: str, found: Any, there: Sequence[str]) -> None:
+    """A value that an option does not have is refused with those it has."""
+    if found not in there:
+        raise OptionError(f"no {name} {found!r}{nearest(str(found), there)}; there is: {', '.join(there)}")
+
+
+def fitting(run: Run, capability: type[Capability], task: str, kind: str) -> Capability:
+    """The run's task as one that can do what a pipeline needs."""
+    if not isinstance(run.task, capability):
+        raise unfit(run, task, kind)
+    return run.task
+
+
+def unfit(run: Run, task: str, kind: str) -> OptionError:
+    return OptionError(
+        f"{run.folder.path} was trained for {run.recipe.task.kind}, and the pipeline {task!r} needs a run of task.kind "
+        f"= {kind!r}; name another model, or make one with: regard train RECIPE --from {run.folder.path}"
+    )

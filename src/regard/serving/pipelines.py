@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from regard.core.capabilities import Classifies, Continues, Fills
 from regard.core.config import nearest
@@ -12,14 +12,11 @@ from regard.core.errors import OptionError
 from regard.core.seams import Body
 from regard.decoding.options import Beam, Greedy, Sampling, Strategy
 from regard.layers.headed import body_of
-from regard.runs.load import Run
-from regard.serving.calling import Pipeline, strings
+from regard.serving.calling import Pipeline, fitting, refuse_other, strings, unfit
+from regard.serving.pictures import ImageClassification, figure_of
 from regard.tasks import question_answering as tasks
-from regard.tasks.classification import FIGURES
 from regard.tasks.reading import check_length
 from regard.tasks.tagging import Tagging
-
-Capability = TypeVar("Capability")
 
 
 class TextClassification(Pipeline):
@@ -52,10 +49,11 @@ class TextClassification(Pipeline):
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
         texts = [(one["text"], one["text_pair"]) if isinstance(one, dict) and "text_pair" in one
                  else one["text"] if isinstance(one, dict) else one for one in inputs]  # fmt: skip
+        wrong = [str(place) for place, one in enumerate(texts, 1) if not isinstance(one, str | tuple)]
+        if wrong:
+            raise OptionError(f"the pipeline {self.task!r} takes texts; input {', '.join(wrong[:10])} is none")
         wanted = None if options["return_all_scores"] else options["top_k"]
-        kind = options["function_to_apply"] or "default"
-        refuse_other("function_to_apply", kind, ("default", *FIGURES))
-        kind = "softmax" if kind == "default" else kind
+        kind = figure_of(options["function_to_apply"])
         found = self.classifier().classify(self.run.session(), texts, kind)
         return [[{"label": one.label, "score": one.score} for one in own[:wanted]] for own in found]
 
@@ -327,6 +325,7 @@ KINDS: dict[str, type[Pipeline]] = {
     "feature-extraction": FeatureExtraction,
     "text-generation": TextGeneration,
     "translation": Translation,
+    "image-classification": ImageClassification,
 }
 """The pipelines by name."""
 
@@ -341,7 +340,7 @@ DEFAULTS = {
     "text-generation": "gpt-small-world",
     "translation": "small-world",
 }
-"""The recipe of each where nobody names a model."""
+"""The recipe of each where nobody names a model; what is not among them needs data that is not generated."""
 
 
 def kind_of(task: str) -> str:
@@ -350,23 +349,3 @@ def kind_of(task: str) -> str:
     if name not in KINDS:
         raise OptionError(f"there is no pipeline {task!r}{nearest(task, KINDS)}; there is: {', '.join(KINDS)}")
     return name
-
-
-def refuse_other(name: str, found: Any, there: Sequence[str]) -> None:
-    """A value that an option does not have is refused with those it has."""
-    if found not in there:
-        raise OptionError(f"no {name} {found!r}{nearest(str(found), there)}; there is: {', '.join(there)}")
-
-
-def fitting(run: Run, capability: type[Capability], task: str, kind: str) -> Capability:
-    """The run's task as one that can do what a pipeline needs."""
-    if not isinstance(run.task, capability):
-        raise unfit(run, task, kind)
-    return run.task
-
-
-def unfit(run: Run, task: str, kind: str) -> OptionError:
-    return OptionError(
-        f"{run.folder.path} was trained for {run.recipe.task.kind}, and the pipeline {task!r} needs a run of task.kind "
-        f"= {kind!r}; name another model, or make one with: regard train RECIPE --from {run.folder.path}"
-    )

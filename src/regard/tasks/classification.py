@@ -181,9 +181,9 @@ class Classification:
         modality, first = self.modality, items[0].item
         return session.move(
             Probe(
-                self.collate(items).inputs, ask_head, head_logits, self.labels.__getitem__,
+                self.collate(items).inputs, ask_head, head_logits, self.labels.__getitem__, "label",
                 axis=grid_axis(session.model, modality.axis(first)),
-                answers=lambda logits_TW: self.ranked(logits_TW[0].double().softmax(-1).cpu().numpy()),
+                answers=lambda logits_TW: self.ranked(logits_TW[0].detach().double().softmax(-1).cpu().numpy()),
                 text=modality.describe(first),
                 pixels_HWC=modality.pixels(first) if isinstance(modality, ShowsPixels) else None,
             )

@@ -137,7 +137,7 @@ class Embedding:
 
     def probe_examples(self, session: Session, items: Sequence[Mates]) -> Probe:
         """The first of the two texts."""
-        return session.move(text_probe(session.model, [one.source for one in items], self.tokenizer))
+        return session.move(text_probe([one.source for one in items], self.tokenizer, unit="number"))
 
     def random_examples(self, session: Session, generator: np.random.Generator, rows: int, length: int) -> list[Mates]:
         room = room_of(session.model, self.config.longest, length)

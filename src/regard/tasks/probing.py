@@ -33,7 +33,7 @@ def vocabulary_logits(model: Any, states_BTD: Tensor) -> Tensor:
     return model.head(states_BTD).float()
 
 
-def text_probe(model: nn.Module, texts: Sequence[Enclosed], tokenizer: Tokenizer, **more: Any) -> Probe:
+def text_probe(texts: Sequence[Enclosed], tokenizer: Tokenizer, **more: Any) -> Probe:
     """Texts as a body with a head reads them; nothing is expected at their tokens unless ``more`` says so."""
     specials, first = tokenizer.specials, texts[0].tokens.tolist()
     parts = {

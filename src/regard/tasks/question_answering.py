@@ -202,7 +202,8 @@ class QuestionAnswering:
             return self.ranked(found, SHOWN)
 
         texts = [self.frame.enclose(one) for one in items]
-        return session.move(text_probe(session.model, texts, self.tokenizer, choice=SIDES.__getitem__, answers=answers))
+        said = {"choice": SIDES.__getitem__, "unit": "side", "answers": answers}
+        return session.move(text_probe(texts, self.tokenizer, **said))
 
     def random_examples(
         self, session: Session, generator: np.random.Generator, rows: int, length: int

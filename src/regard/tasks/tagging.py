@@ -146,7 +146,7 @@ class Tagging:
 
     def probe_examples(self, session: Session, items: Sequence[Stretch]) -> Probe:
         texts = [one.text for one in items]
-        made = text_probe(session.model, texts, self.reader.tokenizer, choice=self.labels.__getitem__)
+        made = text_probe(texts, self.reader.tokenizer, choice=self.labels.__getitem__, unit="tag")
         asked = tuple(items[0].places_M.tolist())
         return session.move(replace(made, asked=asked, expected=(UNKNOWN,) * len(texts[0].tokens)))
 

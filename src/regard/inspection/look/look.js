@@ -3,7 +3,7 @@
 function start() {
   mixColours();
   mixHeat();
-  const views = (picture() ? [pictureView(), rolloutView(), headsView(), walkView(), statisticsView()]
+  const views = (PICTURES ? [pictureView(), rolloutView(), headsView(), walkView(), statisticsView()]
     : [tokensView(), headsView(), walkView(), decodingView(), depthsView(), statisticsView(), enteringView()])
     .filter((view) => !view.there || view.there());
   const tabs = views.map((view) => element("button",
@@ -58,13 +58,13 @@ function start() {
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; open.update({}); } });
 
   function tell() {
-    title.textContent = picture() ? text().text.split(/[\\/]/).at(-1) : text().text;
+    title.textContent = PICTURES ? text().text.split(/[\\/]/).at(-1) : text().text;
     title.title = text().text;
     title.className = text().text.length > 160 ? "long" : "";
     notes.replaceChildren(...text().left_out.map((sentence) => element("p", { class: "missing" }, sentence)));
   }
   now.head = text().first;
-  now.at = Math.min(Math.floor(rowsOf(attention()).length / 2), 12);
+  now.at = PICTURES ? 0 : Math.min(Math.floor(rowsOf(attention()).length / 2), 12);
   tell();
   chosen.update();
   show(views.find((view) => `#${view.id}` === location.hash) ?? views[0]);
@@ -80,7 +80,7 @@ function facts() {
 
 function textChooser() {
   if (look.texts.length < 2) return null;
-  if (picture()) return pictureChooser();
+  if (PICTURES) return pictureChooser();
   const select = element("select", { "aria-label": "Text",
     onchange: () => change({ text: Number(select.value), at: 0 }) },
     ...look.texts.map((one, place) => element("option", { value: place }, one.text)));

@@ -57,7 +57,7 @@ function walkView() {
       element("div", { class: "wide" }, table(shown, columns,
         { k, v, sizes, raw, scaled, bias, at, added, allowed, weights, scores, divisor, mask })),
       shown.length < columns.length ? element("p", { class: "quiet" },
-        `${columns.length - shown.length} other tokens have ${digits(left)} of the weight together.`) : null,
+        `${columns.length - shown.length} other ${PICTURES ? "patches" : "tokens"} have ${digits(left)} of the weight together.`) : null,
       element("div", { class: "vector result" }, element("b", {}, "output = Σ weight · v"),
         strip(output, Math.max(...Array.from(output, Math.abs)), vectorWords(output)),
         element("span", { class: "quiet" }, `${output.length} numbers: ${firstOf(output)}`)),
@@ -66,7 +66,7 @@ function walkView() {
 
   function table(shown, columns, { k, v, sizes, raw, scaled, bias, at, added, allowed, weights, scores, divisor,
     mask }) {
-    const steps = ["token", "k", scores ? "score(q, k)" : "q · k",
+    const steps = [PICTURES ? "patch" : "token", "k", scores ? "score(q, k)" : "q · k",
       !scores && divisor !== 1 ? `÷ ${digits(divisor)}` : null, bias ? "+ bias" : null,
       mask !== "none" ? "mask" : null, "softmax", "", "v"].filter((step) => step !== null);
     const cells = (key) => [
