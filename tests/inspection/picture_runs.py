@@ -14,7 +14,7 @@ from PIL import Image
 
 from regard.core.config import parse
 from regard.core.files import write_text
-from regard.data.examples import ExampleCorpus
+from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.image.modality import ImagePart
@@ -70,7 +70,7 @@ def trained(
     recipe = parse(Recipe, settings)
     assert isinstance(recipe.input, ImagePart)
     modalities = Modalities(recipe.input.measured([one.raw for one in examples]))
-    learning: Any = recipe.task.build(ExampleCorpus({"train": tuple(examples)}, Ledger()), modalities, 1)
+    learning: Any = recipe.task.build(Corpus({"train": tuple(examples)}, Ledger()), modalities, 1)
     network = headed(recipe, learning).train()
     optimizer = torch.optim.AdamW(network.parameters(), 3e-3)
     order = np.random.default_rng(1)

@@ -17,7 +17,6 @@ from regard.core.inputs import Inputs
 from regard.core.modality import Modality
 from regard.data import TOKENIZERS, TokenizerPart
 from regard.data.corpus import Corpus, Pair
-from regard.data.examples import ExampleCorpus
 from regard.data.ledger import Ledger
 from regard.data.modalities import MODALITIES, ModalityPart
 from regard.data.modalities.both import Modalities
@@ -76,7 +75,7 @@ def text(**tokenizer: Any) -> Subject:
 
 
 def image(name: str, **table: Any) -> Subject:
-    corpus: Any = ExampleCorpus({"train": tuple(LabelledPicture(one, "a") for one in PICTURES)}, Ledger())  # type: ignore[arg-type]
+    corpus: Any = Corpus({"train": tuple(LabelledPicture(one, "a") for one in PICTURES)}, Ledger())  # type: ignore[arg-type]
     reader = {"kind": "vit", "layers": 1, "width": 12, "heads": 3, "front": {"kind": "patches", "size": 2}}
     return Subject(name, {"input": {"kind": "image", **table}}, corpus, PICTURES, reader)
 

@@ -35,7 +35,7 @@ from regard.training.learner import Learner
 
 CPU = torch.device("cpu")
 BUDGET = 128
-WORLD = {"train": 40, "validation": 6, "test": 6, "compositional": 0}
+WORLD = {"train_size": 40, "validation_size": 6, "test_size": 6, "compositional_size": 0}
 BERT = {"kind": "bert", "layers": 1, "width": 12, "heads": 3, "dropout": 0.0, "position": {"longest": 64}}
 TRANSLATOR = {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "width": 12, "heads": 3,
               "dropout": 0.0, "feed_forward": {"width": 16}}  # fmt: skip
@@ -45,7 +45,7 @@ WORDS = {"kind": "whitespace", "minimum_frequency": 1, "joint": False}
 
 def running(model: dict[str, Any], **task: Any) -> dict[str, Any]:
     return {
-        "data": {"kind": "world-english", "train": 60, "validation": 8, "test": 6},
+        "data": {"kind": "world-english", "train_size": 60, "validation_size": 8, "test_size": 6},
         "tokenizer": {"kind": "character"},
         "model": {"dropout": 0.0, "layers": 1, **model},
         "task": {"kind": "language-model", "context": 9, "sample": 5, **task},
@@ -68,7 +68,7 @@ TREES: dict[str, dict[str, Any]] = {
     "question-answering": labelling("world-questions", kind="question-answering", dropout=0.0, longest=60,
                                     longest_question=24, stride=8),
     "embedding": labelling("small-world", kind="embedding"),
-    "masked-language-model": {"data": {"kind": "world-english", "train": 60, "validation": 8, "test": 6},
+    "masked-language-model": {"data": {"kind": "world-english", "train_size": 60, "validation_size": 8, "test_size": 6},
                               "tokenizer": PIECES, "model": BERT,
                               "task": {"kind": "masked-language-model", "context": 20, "pseudo": 0}},
 }  # fmt: skip

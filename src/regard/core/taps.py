@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -188,8 +188,17 @@ def attention_points(model: nn.Module) -> dict[str, nn.Module]:
     }
 
 
+@runtime_checkable
+class ReadsByWeights(Protocol):
+    """What can be tapped: a mechanism, or any module that reads with weights and says whether it has a matrix."""
+
+    has_matrix: bool
+
+    def weights(self, *inputs: Any) -> Tensor: ...
+
+
 def is_mechanism(module: object) -> bool:
-    return isinstance(module, Mechanism)
+    return isinstance(module, ReadsByWeights)
 
 
 def matching_attention(model: nn.Module, pattern: str) -> dict[str, nn.Module]:

@@ -186,7 +186,7 @@ def test_augmented_items_are_small_until_they_are_collated() -> None:
 def test_a_word_of_the_command_line_is_a_path(tmp_path: Path) -> None:
     modality = fitted([noise(5, 7)])
     path = tmp_path / "a.png"
-    with pytest.raises(DataError, match=r"no file .*a\.png; check the path"):
+    with pytest.raises(DataError, match=r"there is no file .*a\.png.; this run reads pictures"):
         modality.parse(str(path))
     with pytest.raises(DataError, match="is a folder, but one picture is expected"):
         modality.parse(str(tmp_path))
