@@ -18,6 +18,14 @@ from packaging.utils import canonicalize_name
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+SHORT = ("training.steps=20", "data.train_size=2000", "data.validation_size=50", "data.test_size=50",
+         "data.compositional_size=50")  # fmt: skip
+NEEDS_EXTRA = {
+    "figures": ("look", "demo/run", "the cat sat on the mat", "--png", "figures"),
+    "onnx": ("export", "demo/run", "--to", "onnx", "--out", "onnx"),
+    "ctranslate2": ("predict", "demo/run", "the cat sat on the mat", "--engine", "ctranslate2"),
+}
+
 IMPORT_ALL = """
 import importlib, pkgutil, regard
 from regard.core.errors import RegardError
@@ -44,13 +52,14 @@ verbs(get_command(app), ())
 """
 
 
-def run(*words: str | Path, folder: Path, **environment: str) -> str:
-    """Standard output of a command; the whole trial ends where one fails, with all that the command said."""
+def run(*words: str | Path, folder: Path, code: int = 0, **environment: str) -> str:
+    """All that a command said; the whole trial ends where one does not end with the code that is expected."""
     inherited = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     done = subprocess.run(words, cwd=folder, env={**inherited, **environment}, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"{' '.join(map(str, words))}\nended with {done.returncode}\n{done.stdout}\n{done.stderr}")
-    return done.stdout
+    said = done.stdout + done.stderr
+    if done.returncode != code:
+        raise SystemExit(f"{' '.join(map(str, words))}\nended with {done.returncode}, not with {code}\n{said}")
+    return said
 
 
 def build(folder: Path) -> tuple[Path, Path]:
@@ -121,8 +130,8 @@ def main() -> None:
         programs, outside = install(wheel, folder / "environment"), folder / "outside"
         outside.mkdir()
 
-        def there(program: str, *words: str) -> str:
-            return run(programs / program, *words, folder=outside, REGARD_CACHE=str(folder / "cache"))
+        def there(program: str, *words: str, code: int = 0) -> str:
+            return run(programs / program, *words, folder=outside, code=code, REGARD_CACHE=str(folder / "cache"))
 
         tell(f"installed without extras: {there('python', '-c', IMPORT_ALL).strip()}")
         verbs = there("python", "-c", LIST_VERBS).splitlines()
@@ -131,8 +140,11 @@ def main() -> None:
         tell(f"--help: {', '.join(verbs)}")
         there("regard", "look", "--idea", "--out", "idea.html")
         tell(f"look --idea: a page of {(outside / 'idea.html').stat().st_size:,} bytes")
-        there("regard", "demo", "--set", "training.steps=20")
+        there("regard", "demo", *(word for setting in SHORT for word in ("--set", setting)))
         tell(f"demo: a page of {(outside / 'demo' / 'alignment.html').stat().st_size:,} bytes")
+        for extra, words in NEEDS_EXTRA.items():
+            assert f"regard[{extra}]" in there("regard", *words, code=1), f"regard {' '.join(words)}"
+        tell(f"what is missing is named: {', '.join(NEEDS_EXTRA)}")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ from regard.attention.masks import EVERYTHING
 from regard.attention.softmax import ScaledDot
 from regard.cli.main import main
 from regard.interop.checking import Check, check
-from regard.interop.onnx import export as onnx_export
 from regard.models import bert, vit
 from regard.runs.load import load
 from tests.inspection.loud_runs import CLASSIFIER, headed_run
@@ -45,6 +44,8 @@ TREES: dict[str, dict[str, Any]] = {
     "recurrent": {"model": {"kind": "recurrent", "width": 12, "embedding": {"width": 8}}, "task": WRITER},
 }  # fmt: skip
 
+pytestmark = pytest.mark.usefixtures("no_onnx")
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
@@ -54,12 +55,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name, tree in TREES.items():
         regard.train({**text, **tree, "training": TRAINING}, folder / name)
     return {name: folder / name for name in TREES}
-
-
-@pytest.fixture(autouse=True)
-def _no_onnx(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exporting takes seconds; what is compared then is tested beside the export."""
-    monkeypatch.setattr(onnx_export, "PACKAGES", ("onnx", "nowhere"))
 
 
 def found(run: Path) -> dict[str, Check]:

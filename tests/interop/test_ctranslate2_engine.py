@@ -230,6 +230,7 @@ def test_a_texts_score_is_the_models_own(writer: Path, capsys: pytest.CaptureFix
     assert "leave out --engine" in " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.usefixtures("no_onnx")
 @pytest.mark.parametrize("place", [0.5, 0.02])
 def test_check_finds_a_damaged_conversion(tmp_path: Path, place: float) -> None:
     run = untrained.translator(tmp_path / "run", {"position": {"kind": "learned", "longest": 60}})
@@ -244,6 +245,7 @@ def test_check_finds_a_damaged_conversion(tmp_path: Path, place: float) -> None:
     assert not {one.name: one for one in check(run)}["ctranslate2"].holds
 
 
+@pytest.mark.usefixtures("no_onnx")
 def test_check_names_the_first_other_token(tmp_path: Path) -> None:
     """A conversion of other weights in the place of the right one."""
     run = untrained.translator(tmp_path / "run")
@@ -255,6 +257,7 @@ def test_check_names_the_first_other_token(tmp_path: Path) -> None:
     assert found.token != found.other
 
 
+@pytest.mark.usefixtures("no_onnx")
 def test_without_the_package_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 

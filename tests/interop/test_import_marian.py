@@ -124,10 +124,19 @@ def test_batches_and_losses_use_the_symbols_of_the_folder(pair: Pair) -> None:
     assert sums.mean("loss") == pytest.approx(float(wanted), abs=1e-4)
 
 
+@pytest.mark.usefixtures("no_onnx")
 def test_a_run_of_theirs_holds_when_it_is_checked(pair: Pair) -> None:
     checks = check(pair[1])
     assert all(one.holds for one in checks), checks
-    assert not any(one.skipped for one in checks)
+    assert [one.name for one in checks if one.skipped] == ["onnx"]
+
+
+@pytest.mark.parametrize("name", ["marian", "pegasus"])
+def test_a_run_of_theirs_holds_in_onnxruntime_too(name: str, tmp_path: Path) -> None:
+    import_folder(save(MODELS[name](), tmp_path / "theirs"), tmp_path / "run")
+    found = {one.name: one for one in check(regard.load(tmp_path / "run"))}["onnx"]
+    assert found.holds, found
+    assert not found.skipped
 
 
 # -- other files ------------------------------------------------------------------------------------------------

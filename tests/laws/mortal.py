@@ -1,13 +1,13 @@
-"""Trains a recipe in a process of its own, which may be told to die: ``python -m tests.laws.mortal RECIPE OUT``."""
+"""Trains a recipe in a process of its own, which may be told to die."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import signal
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import regard
@@ -54,19 +54,9 @@ class Counting(Silent):
         return counted
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("recipe")
-    parser.add_argument("out")
-    parser.add_argument("--resume", action="store_true")
-    parser.add_argument("--pause", type=float, default=0.0)
-    parser.add_argument("--dies", type=int, nargs=2, metavar=("OPERATION", "STEP"), default=())
-    given = parser.parse_args()
-    observers: list[Silent] = [Pace(given.pause)]
-    if given.dies:
-        observers.append(die_before(*given.dies))
-    regard.train(given.recipe, given.out, resume=given.resume, observers=observers)
-
-
-if __name__ == "__main__":
-    main()
+def train(recipe: Path, run: Path, pause: float = 0.0, dies: tuple[int, int] | None = None) -> None:
+    """Goes on with a run, with a pause after every step; may die at an operation (the first number) after a step."""
+    observers: list[Silent] = [Pace(pause)]
+    if dies:
+        observers.append(die_before(*dies))
+    regard.train(recipe, run, resume=True, observers=observers)

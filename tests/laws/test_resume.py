@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import random
 import signal
@@ -11,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +24,13 @@ import regard
 from regard.runs.recipe import Recipe
 from regard.runs.train import Trained
 from regard.training import checkpoints
+from tests.laws import mortal
 
 ROOT = Path(__file__).parents[2]
 STEPS = 24
 PATIENCE_SECONDS = 500  # for a crowded machine; an idle one needs five
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["tests.laws.mortal", "regard.runs.train", "torch._dynamo"])  # what every run imports
 
 
 @dataclass(frozen=True)
@@ -96,7 +101,14 @@ def _threads_as_before() -> Any:
     torch.set_num_threads(before)
 
 
-def start(*command: str) -> subprocess.Popen[str]:
+def start_mortal(recipe: Path, run: Path, *inputs: Any) -> BaseProcess:
+    """A process that is forked from one that has imported everything already."""
+    process = FORKS.Process(target=mortal.train, args=(recipe, run, *inputs))
+    process.start()
+    return process
+
+
+def start_command(*command: str) -> subprocess.Popen[str]:
     paths = [str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths)), "NO_COLOR": "1"}
     return subprocess.Popen(
@@ -105,14 +117,14 @@ def start(*command: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def wait_for_step(process: subprocess.Popen[str], run: Path, step: int) -> None:
+def wait_for_step(process: subprocess.Popen[str] | BaseProcess, run: Path, step: int) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while last_step(run) < step:
-        late = time.monotonic() > deadline
-        if late:
+        ended = process.poll() is not None if isinstance(process, subprocess.Popen) else not process.is_alive()
+        if ended or time.monotonic() > deadline:
             process.kill()
-        if late or process.poll() is not None:
-            pytest.fail(f"no step {step} in {PATIENCE_SECONDS} s: {process.communicate()}")
+            said = process.communicate() if isinstance(process, subprocess.Popen) else "see standard error"
+            pytest.fail(f"no step {step} in {PATIENCE_SECONDS} s: {said}")
         time.sleep(0.01)
 
 
@@ -125,19 +137,19 @@ def last_step(run: Path) -> int:
 
 def kill_after_step(recipe: Path, run: Path, step: int, pause: float, moment: random.Random) -> None:
     """From outside, at no particular moment of a step."""
-    process = start("tests.laws.mortal", str(recipe), str(run), "--resume", "--pause", str(pause))
+    process = start_mortal(recipe, run, pause)
     wait_for_step(process, run, step)
     time.sleep(moment.uniform(0, 2 * pause))
     process.kill()
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
 
 
 def die_while_writing(recipe: Path, run: Path, step: int, operation: int) -> None:
     """From inside, between two moves on the disk."""
-    process = start("tests.laws.mortal", str(recipe), str(run), "--resume", "--dies", str(operation), str(step))
-    said = process.communicate(timeout=PATIENCE_SECONDS)
-    assert process.returncode == -signal.SIGKILL, said
+    process = start_mortal(recipe, run, 0.0, (operation, step))
+    process.join(PATIENCE_SECONDS)
+    assert process.exitcode == -signal.SIGKILL
 
 
 def undisturbed(recipe: Path, run: Path) -> Trained:
@@ -204,7 +216,7 @@ def test_an_interruption_saves_and_says_how_to_go_on(number: signal.Signals, ste
     )
     recipe, run, reference = family.write(tmp_path / "recipe.toml"), tmp_path / "run", tmp_path / "reference"
     expected = undisturbed(recipe, reference)
-    process = start("regard.cli.main", "train", str(recipe), "--out", str(run))
+    process = start_command("regard.cli.main", "train", str(recipe), "--out", str(run))
     wait_for_step(process, run, step)
     process.send_signal(number)
     out, said = process.communicate(timeout=PATIENCE_SECONDS)

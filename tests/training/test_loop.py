@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +162,9 @@ def test_a_compiled_model_learns_the_same(tmp_path: Path) -> None:
     assert compiled.validation_loss == pytest.approx(plain.validation_loss, rel=1e-4)
 
 
-def test_a_compiled_model_may_drop_out(tmp_path: Path) -> None:
+def test_a_compiled_model_may_drop_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Traced as for compiling; that generated code runs is shown by the test above, and generating takes long."""
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager"))
     settings = ["training.steps=2", *SHALLOW, "model.dropout=0.3", "training.compile=true"]
     assert math.isfinite(regard.train(TREE, tmp_path / "run", settings).validation_loss)
 
