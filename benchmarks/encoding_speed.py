@@ -185,7 +185,7 @@ def main() -> None:
     print(f"furthest from ours: {max(result['furthest'].values()):.1e}")
     if given.name:
         setting = {"texts": source, "count": len(texts), "characters": sum(map(len, texts)), "batch": given.batch,
-                   "longest": given.longest}  # fmt: skip
+                   "max_length": given.longest}  # fmt: skip
         write_result(given.name, {"machine": machine_facts(), **setting, "threads": given.threads, **result})
 
 

@@ -58,7 +58,7 @@ def ours(shape: dict[str, Any], way: str) -> None:
         tree = {
             "data": {"kind": "text", "train": str(text), "validation_share": 0.0},
             "tokenizer": {"kind": "character"},
-            "model": {"kind": "gpt", "position": {"kind": "learned", "longest": shape["context"]},
+            "model": {"kind": "gpt", "position": {"kind": "learned", "max_length": shape["context"]},
                       **{name: shape[name] for name in ("layers", "width", "heads", "dropout")}},
             "task": {"kind": "language-model", "context": shape["context"], "sample": 0},
             "training": {"steps": 10**6, "batch_tokens": shape["batch"] * shape["context"], "learning_rate": 1e-3,

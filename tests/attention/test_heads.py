@@ -15,7 +15,7 @@ from regard.layers.positions import NoPosition, RelativeBias, Rotary
 
 WIDTH, HEADS = 20, 6
 SHAPE = HeadShape(WIDTH, HEADS, groups=3, key_width=4, value_width=7)
-POSITIONS = {"none": NoPosition, "rotary": Rotary, "relative bias": lambda: RelativeBias(HEADS, longest=5)}
+POSITIONS = {"none": NoPosition, "rotary": Rotary, "relative bias": lambda: RelativeBias(HEADS, max_distance=5)}
 
 
 def seeded(make: type[nn.Module], *inputs: object, **named: object) -> nn.Module:

@@ -79,7 +79,7 @@ class LinearConfig(MechanismPart):
 def model() -> Any:
     torch.manual_seed(3)
     table = {
-        "kind": "gpt", "layers": 2, "width": 12, "heads": 3, "position": {"kind": "learned", "longest": 30},
+        "kind": "gpt", "layers": 2, "width": 12, "heads": 3, "position": {"kind": "learned", "max_length": 30},
         "attention": {"kind": f"{__name__}:LinearConfig"},
     }  # fmt: skip
     return parse(Recipe, {"model": table}).model.build(text_ports(13, 13, shared=True)).eval()

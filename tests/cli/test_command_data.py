@@ -29,7 +29,7 @@ heads = 2
 width = 8
 
 [task]
-longest = 5
+max_length = 5
 
 [training]
 steps = 2
@@ -95,7 +95,7 @@ def test_empty_and_overlong_lines_stand_in_the_ledger_and_are_told(pairs: Pairs)
     assert listed == {
         ("skipped", 2, "the source is empty"),
         ("skipped", 3, "the target is empty"),
-        ("skipped", 4, "longer than task.longest = 5 pieces"),
+        ("skipped", 4, "longer than task.max_length = 5 pieces"),
     }
     counts = pairs.ledger["files"][0]
     assert (counts["read"], counts["kept"], counts["skipped"]) == (5, 2, 3)
@@ -145,11 +145,11 @@ def test_a_recipe_file_that_is_no_toml(tmp_path: Path) -> None:
 
 def test_lines_that_the_model_has_no_positions_for_are_named_before_the_first_step(pairs: Pairs) -> None:
     pairs.write(b"a b\na b c d\nb a\na\n", b"x y\nx\ny x\nx y x y\n")
-    words = pairs.train("--set", "model.position.longest=4").error
+    words = pairs.train("--set", "model.position.max_length=4").error
     assert words == (
         "the model has positions for 3 pieces; more have (source and target): "
         f"{pairs.folder}/train.en line 2 (4 and 1), {pairs.folder}/train.en line 4 (1 and 4); leave such training "
-        "pairs out with task.longest=3, cut or split the others, or raise model.position.longest"
+        "pairs out with task.max_length=3, cut or split the others, or raise model.position.max_length"
     )
     assert not any((pairs.folder / "run").iterdir()), "the place is not taken by a run that never began"
-    assert pairs.train("--set", "model.position.longest=4", "--set", "task.longest=3").code == 0
+    assert pairs.train("--set", "model.position.max_length=4", "--set", "task.max_length=3").code == 0

@@ -17,7 +17,8 @@ def parser(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """It has learned nothing: what holds of its answers holds of any model's."""
     folder = tmp_path_factory.mktemp("parser") / "run"
     sizes = (
-        "training.steps=2", "data.train_size=300", "data.test_size=11", "data.compositional_size=7", "task.longest=60",
+        "training.steps=2", "data.train_size=300", "data.test_size=11", "data.compositional_size=7",
+        "task.max_length=60",
     )  # fmt: skip
     assert regard("train", "parse-small-world", "--out", folder, "--json", *settings(*sizes)).json["steps"] == 2
     return folder

@@ -192,7 +192,7 @@ def test_a_text_beyond_the_positions_says_the_remedy(run: Path) -> None:
     found = regard("predict", run, "the cat sleeps", " ".join(["cat"] * 3000)).error
     assert found == (
         "the model reads at most 2047 pieces; more have (input, pieces): 2 (3000); "
-        "cut or split them, or train with a larger model.position.longest"
+        "cut or split them, or train with a larger model.position.max_length"
     )
 
 

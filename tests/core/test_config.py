@@ -286,5 +286,5 @@ def test_naming_the_kind_that_a_table_has_by_default_keeps_its_other_keys() -> N
 
 
 def test_another_kind_than_the_default_replaces_a_table_that_names_none() -> None:
-    tree = {"model": {"width": 96, "position": {"longest": 77}}}
+    tree = {"model": {"width": 96, "position": {"max_length": 77}}}
     assert Recipe.of(tree, ["model.position.kind=rotary"]).model.position.kind == "rotary"

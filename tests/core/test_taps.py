@@ -26,7 +26,7 @@ EVERY_POINT = [
 def model() -> Transformer:
     torch.manual_seed(3)
     settings = {"encoder_layers": 2, "decoder_layers": 2, "width": 14, "heads": 2, "dropout": 0.0}
-    position = {"kind": "relative-bias", "longest": 3}
+    position = {"kind": "relative-bias", "max_distance": 3}
     config = parse(TransformerConfig, {**settings, "position": position, "feed_forward": {"width": 11}})
     made = config.build(text_ports(17, 19))
     for name, weight in made.named_parameters():

@@ -89,7 +89,7 @@ def test_an_example_beyond_the_budget_is_named_in_training() -> None:
     with pytest.raises(DataError) as caught:
         epoch_order(np.array([[3, 4], [7, 12], [2, 11]]), 10, 1, 0)
     assert str(caught.value) == (
-        "an example of 12 tokens does not fit into training.batch_tokens = 10; raise it, or lower task.longest"
+        "an example of 12 tokens does not fit into training.batch_tokens = 10; raise it, or lower task.max_length"
     )
 
 

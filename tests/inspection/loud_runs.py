@@ -32,14 +32,14 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
     "fixed-context": {"kind": "fixed-context", **_RECURRENT},
 }  # fmt: skip
 WRITERS: dict[str, dict[str, Any]] = {
-    "gpt": {"kind": "gpt", "layers": 2, "width": 24, "heads": 4, "position": {"kind": "learned", "longest": 48}},
+    "gpt": {"kind": "gpt", "layers": 2, "width": 24, "heads": 4, "position": {"kind": "learned", "max_length": 48}},
     "llama": {"kind": "llama", "layers": 2, "width": 24, "heads": 4, "groups": 2, "feed_forward": {"width": 20}},
     "recurrent": {"kind": "recurrent", **_RECURRENT},
 }
 MASKED = {
     "data": {"kind": "text", "train": "none.txt"}, "tokenizer": {"kind": "wordpiece", "vocabulary": 200},
     "model": {
-        "kind": "bert", "layers": 2, "width": 24, "heads": 3, "position": {"kind": "learned", "longest": 20},
+        "kind": "bert", "layers": 2, "width": 24, "heads": 3, "position": {"kind": "learned", "max_length": 20},
         "feed_forward": {"width": 30},
     },
     "task": {"kind": "masked-language-model", "context": 20},
@@ -47,11 +47,11 @@ MASKED = {
 CLASSIFIER = {
     "data": {"kind": "world-moods"}, "tokenizer": {"kind": "wordpiece", "vocabulary": 200},
     "model": {"kind": "bert", "layers": 2, "width": 24, "heads": 3, "feed_forward": {"width": 30}},
-    "task": {"kind": "classification", "labels": ["glad", "sad"], "longest": 24},
+    "task": {"kind": "classification", "labels": ["glad", "sad"], "max_length": 24},
 }  # fmt: skip
 TAGGER = {
     **CLASSIFIER, "data": {"kind": "world-tags"},
-    "task": {"kind": "tagging", "labels": ["N", "V", "D"], "longest": 24},
+    "task": {"kind": "tagging", "labels": ["N", "V", "D"], "max_length": 24},
 }  # fmt: skip
 FAMILIES = [*TRANSLATORS, *WRITERS, "bert"]
 ATTENTIVE = [name for name in FAMILIES if name not in ("fixed-context", "recurrent")]

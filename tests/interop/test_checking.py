@@ -24,7 +24,7 @@ from tests.inspection.picture_runs import picture_run, trained
 TRAINING = {"steps": 3, "batch_tokens": 256, "learning_rate": 1e-3, "validate_every": 3}
 TOY = {"kind": "toy", "train_size": 60, "validation_size": 10, "test_size": 5}
 WRITER = {"kind": "language-model", "context": 32, "sample": 0}
-ENCODER = {"kind": "bert", "layers": 2, "width": 20, "heads": 2, "position": {"longest": 40}}
+ENCODER = {"kind": "bert", "layers": 2, "width": 20, "heads": 2, "position": {"max_length": 40}}
 READING = {
     "tokenizer": {"kind": "wordpiece", "vocabulary": 60}, "model": ENCODER,
     "task": {"kind": "masked-language-model", "context": 16},
@@ -39,7 +39,7 @@ TREES: dict[str, dict[str, Any]] = {
     "gpt": {"model": {"kind": "gpt", "layers": 2, "width": 20, "heads": 2}, "task": WRITER},
     "llama": {"model": {"kind": "llama", "layers": 2, "width": 24, "heads": 4, "groups": 2}, "task": WRITER},
     "bert": READING,
-    "roberta": {**READING, "model": {**ENCODER, "segments": 1, "position": {"longest": 20, "first": 1}}},
+    "roberta": {**READING, "model": {**ENCODER, "segments": 1, "position": {"max_length": 20, "first": 1}}},
     "distilbert": {**READING, "model": {**ENCODER, "segments": 0}},
     "recurrent": {"model": {"kind": "recurrent", "width": 12, "embedding": {"width": 8}}, "task": WRITER},
 }  # fmt: skip
@@ -178,7 +178,7 @@ def test_a_picture_model_that_mixes_its_batch_is_found(tmp_path: Path, monkeypat
 
 @pytest.mark.parametrize("task", ["classification", "tagging", "question-answering", "embedding"])
 def test_a_run_with_a_head_holds(task: str, tmp_path: Path) -> None:
-    settings = {"kind": task, "longest": 24}
+    settings = {"kind": task, "max_length": 24}
     named = {"classification": {"labels": ["glad", "sad"]}, "tagging": {"labels": ["N", "V"]}}
     run = headed_run(tmp_path, {**CLASSIFIER, "task": {**settings, **named.get(task, {})}})
     checks = {one.name: one for one in check(run)}

@@ -43,7 +43,7 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Nonsense, but never the same."""
     folder = tmp_path_factory.mktemp("writing") / "run"
-    untrained.writer(folder, {"position": {"kind": "learned", "longest": 32}})
+    untrained.writer(folder, {"position": {"kind": "learned", "max_length": 32}})
     return folder
 
 
@@ -89,7 +89,7 @@ def test_a_beam_is_ranked_by_our_penalty(translator: Path) -> None:
 @pytest.mark.parametrize("options", [Greedy(), Beam(size=3)], ids=str)
 def test_limits_are_each_inputs_own(tmp_path: Path, options: Any) -> None:
     """An untrained model never ends by itself: every answer is as long as it may be."""
-    run = untrained.translator(tmp_path / "run", {"position": {"kind": "learned", "longest": 60}})
+    run = untrained.translator(tmp_path / "run", {"position": {"kind": "learned", "max_length": 60}})
     engine, asked = engine_of(run), sources(run, [*SOURCES])
     together, told = engine.predict(asked, options, progress=lambda *counts: None), []
     for one, found in zip(asked, together, strict=True):
@@ -233,7 +233,7 @@ def test_a_texts_score_is_the_models_own(writer: Path, capsys: pytest.CaptureFix
 @pytest.mark.usefixtures("no_onnx")
 @pytest.mark.parametrize("place", [0.5, 0.02])
 def test_check_finds_a_damaged_conversion(tmp_path: Path, place: float) -> None:
-    run = untrained.translator(tmp_path / "run", {"position": {"kind": "learned", "longest": 60}})
+    run = untrained.translator(tmp_path / "run", {"position": {"kind": "learned", "max_length": 60}})
     file = engine_of(run).folder / "model.bin"
     sound = {one.name: one for one in check(run)}["ctranslate2"]
     assert sound.holds

@@ -24,7 +24,7 @@ TRANSLATORS: dict[str, dict[str, Any]] = {
     "post-norm, relu, sinusoids, all tied": {},
     "pre-norm, gelu": {"norm": "pre", "feed_forward": {"width": 40, "activation": "gelu"}},
     "gelu by tanh, learned positions": {
-        "feed_forward": {"width": 40, "activation": "gelu-tanh"}, "position": {"kind": "learned", "longest": 90},
+        "feed_forward": {"width": 40, "activation": "gelu-tanh"}, "position": {"kind": "learned", "max_length": 90},
     },
     "gated, rotary, pre-norm": {"norm": "pre", "feed_forward": GATED, "position": {"kind": "rotary"}},
     "rotary positions stretched": {"position": STRETCHED},

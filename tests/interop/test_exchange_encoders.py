@@ -206,10 +206,10 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return written(folder, OURS[request.param]), Path(export(folder, "huggingface", folder / "out").folder)
 
 
-TINY = {"kind": "bert", "layers": 2, "width": 20, "heads": 2, "position": {"longest": 24}}
+TINY = {"kind": "bert", "layers": 2, "width": 20, "heads": 2, "position": {"max_length": 24}}
 OURS: dict[str, dict[str, Any]] = {
     "bert": {**TINY, "pooler": "tanh", "feed_forward": {"activation": "gelu-tanh"}, "norm": {"epsilon": 1e-3}},
-    "roberta": {**TINY, "segments": 1, "position": {"longest": 24, "first": 1}, "feed_forward": {"width": 31}},
+    "roberta": {**TINY, "segments": 1, "position": {"max_length": 24, "first": 1}, "feed_forward": {"width": 31}},
     "distilbert": {**TINY, "segments": 0},
 }
 
@@ -338,7 +338,7 @@ def test_a_tokenizer_without_a_mask_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_they_do_not_have_is_named(tmp_path: Path) -> None:
-    written(tmp_path / "run", {**TINY, "tied": "none", "position": {"longest": 24, "first": 3}})
+    written(tmp_path / "run", {**TINY, "tied": "none", "position": {"max_length": 24, "first": 3}})
     with pytest.raises(OptionError) as caught:
         export(tmp_path / "run", "huggingface", tmp_path / "out")
     assert str(caught.value).splitlines()[1:] == [

@@ -32,7 +32,7 @@ LONGEST, LONG = 256, 120
 BPE = {"kind": "bpe", "vocabulary": 290, "minimum_frequency": 1}
 MODEL = {
     "kind": "transformer", "encoder_layers": 1, "decoder_layers": 2, "width": 24, "heads": 3,
-    "feed_forward": {"width": 52}, "position": {"kind": "sinusoidal", "longest": LONGEST},
+    "feed_forward": {"width": 52}, "position": {"kind": "sinusoidal", "max_length": LONGEST},
 }  # fmt: skip
 PRE = {**MODEL, "norm": "pre"}
 OURS: dict[str, dict[str, Any]] = {
@@ -152,7 +152,7 @@ def test_a_beam_goes_along(tmp_path: Path) -> None:
         "wide": {"kind": "beam", "size": 4, "stop": "full", "max_length": 30},
         "plain": {"kind": "beam", "size": 3, "length_penalty": 0.0},
     }.items():
-        made(tmp_path / name, MODEL, decoding=decoding, task={"kind": "translation", "longest": 99})
+        made(tmp_path / name, MODEL, decoding=decoding, task={"kind": "translation", "max_length": 99})
         export(tmp_path / name, "huggingface", tmp_path / f"{name}-exported")
         found[name] = GenerationConfig.from_pretrained(tmp_path / f"{name}-exported")
     wide, plain = found["wide"], found["plain"]

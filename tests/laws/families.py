@@ -199,7 +199,7 @@ class LanguageModelConfig(TaskPart):
     """What comes next in the texts of the target side; ``pause`` makes a step last, so that it can be interrupted."""
 
     kind: str = "tests.laws.families:LanguageModelConfig"
-    longest: int = 32
+    max_length: int = 32
     pause: float = 0.0
     breaks_at: int = 0  # from this many training batches on, the loss is multiplied by ``breaks_by``
     breaks_by: float = float("nan")
@@ -234,7 +234,7 @@ class LanguageModel:
         self.trained = 0
         self._encoded = {
             split: [
-                np.asarray(ids[: config.longest], np.int64)
+                np.asarray(ids[: config.max_length], np.int64)
                 for ids in self.vocabularies.target.encode_batch([pair.target for pair in pairs])
             ]
             for split, pairs in corpus.splits.items()

@@ -113,10 +113,10 @@ SUBJECTS = [
     Subject("post-own", _transformer(norm="post", cross="own")),
     Subject("untied", _transformer(tied="none", norm="pre")),
     Subject("concatenated", _transformer(position={"kind": "sinusoidal", "join": "concatenate", "width": 5})),
-    Subject("learned", _transformer(position={"kind": "learned", "longest": 64}, norm="pre")),
+    Subject("learned", _transformer(position={"kind": "learned", "max_length": 64}, norm="pre")),
     Subject("reversed-binary", _transformer(position={"kind": "reversed-binary"}, norm="pre")),
     Subject("grid", _transformer(position={"kind": "grid"}, norm="pre")),
-    Subject("relative-bias", _transformer(position={"kind": "relative-bias", "longest": 3}, norm="pre")),
+    Subject("relative-bias", _transformer(position={"kind": "relative-bias", "max_distance": 3}, norm="pre")),
     Subject("gated", _transformer(feed_forward={"kind": "gated", "width": 11}, norm="pre")),
     Subject("rotary", _transformer(position={"kind": "rotary"}, norm="pre", cross="own")),
     Subject("none", _transformer(position={"kind": "none"}, norm="pre")),
@@ -138,7 +138,7 @@ SUBJECTS = [
     Subject("luong-one-hot", _recurrent("luong", cell="gru", embedding={"kind": "one-hot"}, tied="none")),
     Subject("convolution", _CONVOLUTION),
     Subject("convolution-learned", {**_CONVOLUTION, "position": {"kind": "learned"}, "kernel": 4}),
-    Subject("gpt", _writer("gpt", position={"kind": "learned", "longest": 40}, feed_forward={"width": 17})),
+    Subject("gpt", _writer("gpt", position={"kind": "learned", "max_length": 40}, feed_forward={"width": 17})),
     Subject("gpt-rms", _writer("gpt", norm={"kind": "rms"}, position={"kind": "rotary"}, tied="none")),
     Subject("gpt-head-norm", _writer("gpt", head_norm={"kind": "rms"}, position={"kind": "rotary"})),
     Subject("gpt-biased", _writer("gpt", position={"kind": "relative-bias"}, feed_forward={"kind": "gated"})),
@@ -152,13 +152,13 @@ SUBJECTS = [
 
 
 def _encoder(**changes: Any) -> dict[str, Any]:
-    tiny = {"layers": 2, "width": 12, "heads": 3, "dropout": 0.1, "position": {"kind": "learned", "longest": 40}}
+    tiny = {"layers": 2, "width": 12, "heads": 3, "dropout": 0.1, "position": {"kind": "learned", "max_length": 40}}
     return {"kind": "bert", **tiny, **changes}
 
 
 ENCODERS = [
     Subject("bert", _encoder(pooler="tanh", feed_forward={"width": 17})),
-    Subject("roberta", _encoder(segments=1, position={"kind": "learned", "longest": 40, "first": 2})),
+    Subject("roberta", _encoder(segments=1, position={"kind": "learned", "max_length": 40, "first": 2})),
     Subject("distilbert", _encoder(segments=0)),
     Subject("bert-rotary", _encoder(position={"kind": "rotary"}, norm={"kind": "rms"}, tied="none")),
     Subject("bert-pre", _encoder(residual="pre", head_norm={"kind": "rms"})),

@@ -70,7 +70,7 @@ class Subject:
 
 def text(**tokenizer: Any) -> Subject:
     name = tokenizer["kind"] + ("" if tokenizer.get("joint", True) else "-apart")
-    reader = {"kind": "bert", "layers": 1, "width": 12, "heads": 3, "position": {"longest": 64}}
+    reader = {"kind": "bert", "layers": 1, "width": 12, "heads": 3, "position": {"max_length": 64}}
     return Subject(f"text-{name}", {"tokenizer": tokenizer}, Corpus({"train": PAIRS}, Ledger()), TEXTS, reader)
 
 

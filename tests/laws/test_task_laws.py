@@ -36,7 +36,7 @@ from regard.training.learner import Learner
 CPU = torch.device("cpu")
 BUDGET = 128
 WORLD = {"train_size": 40, "validation_size": 6, "test_size": 6, "compositional_size": 0}
-BERT = {"kind": "bert", "layers": 1, "width": 12, "heads": 3, "dropout": 0.0, "position": {"longest": 64}}
+BERT = {"kind": "bert", "layers": 1, "width": 12, "heads": 3, "dropout": 0.0, "position": {"max_length": 64}}
 TRANSLATOR = {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "width": 12, "heads": 3,
               "dropout": 0.0, "feed_forward": {"width": 16}}  # fmt: skip
 PIECES = {"kind": "wordpiece", "vocabulary": 150}
@@ -53,7 +53,7 @@ def running(model: dict[str, Any], **task: Any) -> dict[str, Any]:
 
 
 def labelling(data: str, **task: Any) -> dict[str, Any]:
-    return {"data": {"kind": data, **WORLD}, "tokenizer": PIECES, "model": BERT, "task": {"longest": 40, **task}}
+    return {"data": {"kind": data, **WORLD}, "tokenizer": PIECES, "model": BERT, "task": {"max_length": 40, **task}}
 
 
 TREES: dict[str, dict[str, Any]] = {
@@ -65,8 +65,8 @@ TREES: dict[str, dict[str, Any]] = {
     "streams": running({"kind": "recurrent", "width": 9}, carry=True),
     "classification": labelling("world-moods", kind="classification", dropout=0.0),
     "tagging": labelling("world-tags", kind="tagging", dropout=0.0),
-    "question-answering": labelling("world-questions", kind="question-answering", dropout=0.0, longest=60,
-                                    longest_question=24, stride=8),
+    "question-answering": labelling("world-questions", kind="question-answering", dropout=0.0, max_length=60,
+                                    max_question_length=24, stride=8),
     "embedding": labelling("small-world", kind="embedding"),
     "masked-language-model": {"data": {"kind": "world-english", "train_size": 60, "validation_size": 8, "test_size": 6},
                               "tokenizer": PIECES, "model": BERT,

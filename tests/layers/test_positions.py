@@ -84,7 +84,7 @@ def test_rotary_scores_depend_on_the_distance_alone_and_keep_lengths() -> None:
 
 
 def test_relative_bias_looks_up_the_clipped_distance() -> None:
-    position = RelativeBias(heads=2, longest=2)
+    position = RelativeBias(heads=2, max_distance=2)
     position.bias_HC.data = torch.tensor([[-2.0, -1.0, 0.0, 1.0, 2.0], [10.0, 20.0, 30.0, 40.0, 50.0]])
     bias_HTS = position.bias(queries=3, keys=5)
     assert bias_HTS is not None
@@ -123,13 +123,13 @@ def test_a_table_that_is_too_short_says_how_to_make_it_longer() -> None:
         position.embed(torch.zeros(1, 3, WIDTH), places=4)
     assert str(caught.value) == (
         "a sequence of 7 tokens does not fit into 5 positions; "
-        "raise model.position.longest (or a grid's rows and columns), or cut the input"
+        "raise model.position.max_length (or a grid's rows and columns), or cut the input"
     )
 
 
 @pytest.mark.parametrize("config", [SinusoidalConfig, LearnedConfig, GridConfig], ids=lambda config: config.__name__)
 def test_a_table_without_places_is_refused(config: type[SinusoidalConfig | LearnedConfig | GridConfig]) -> None:
-    key = "rows" if config is GridConfig else "longest"
+    key = "rows" if config is GridConfig else "max_length"
     with pytest.raises(RecipeError, match=f"{key}: Input should be greater than or equal to 1, found 0"):
         parse(config, {key: 0})
 

@@ -113,7 +113,7 @@ def test_states_of_every_layer_by_name() -> None:
 
 def test_positions_may_start_at_a_later_row() -> None:
     """The rows before are never read, and do not count."""
-    model = build({**BERT, "position": {"kind": "learned", "longest": 6, "first": 2}})
+    model = build({**BERT, "position": {"kind": "learned", "max_length": 6, "first": 2}})
     assert model.max_length == 6
     assert model.position.table_SD.shape == (8, 12)
     before = model(TOKENS_BS, LENGTHS_B)

@@ -115,7 +115,7 @@ def test_what_does_not_fit_is_refused(table: dict[str, Any], message: str) -> No
 @torch.no_grad()
 def test_padding_beyond_the_last_position_refuses_nobody() -> None:
     """A row near its end shares a step with one that reads a long prompt: only real tokens need positions."""
-    model = build({**GPT, "position": {"kind": "learned", "longest": 10}})
+    model = build({**GPT, "position": {"kind": "learned", "max_length": 10}})
     old_BT, prompt = torch.randint(4, 13, (1, 8)), [5, 6, 7, 8, 9]
     _, state = model.step(old_BT, model.start((1, 0)))
     state = state.join(model.start((1, 0)))

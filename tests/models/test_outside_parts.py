@@ -22,12 +22,12 @@ from regard.training.muon import stacked_in
 
 PORTS = text_ports(13, 13, shared=True)
 TINY: dict[str, dict[str, Any]] = {
-    "gpt": {"kind": "gpt", "layers": 3, "width": 8, "heads": 2, "position": {"kind": "learned", "longest": 40}},
+    "gpt": {"kind": "gpt", "layers": 3, "width": 8, "heads": 2, "position": {"kind": "learned", "max_length": 40}},
     "llama": {"kind": "llama", "layers": 3, "width": 8, "heads": 2, "groups": 1, "context": 30},
-    "bert": {"kind": "bert", "layers": 3, "width": 8, "heads": 2, "position": {"kind": "learned", "longest": 40}},
+    "bert": {"kind": "bert", "layers": 3, "width": 8, "heads": 2, "position": {"kind": "learned", "max_length": 40}},
     "transformer": {
         "kind": "transformer", "encoder_layers": 3, "decoder_layers": 3, "width": 8, "heads": 2,
-        "position": {"kind": "learned", "longest": 40},
+        "position": {"kind": "learned", "max_length": 40},
     },
 }  # fmt: skip
 

@@ -23,13 +23,13 @@ WORLD = {"train_size": 100, "validation_size": 10, "test_size": 10}
 SMALL = {"layers": 1, "width": 16, "heads": 2}
 RUNS: dict[str, dict[str, Any]] = {
     "masked": {"data": {"kind": "world-english", **WORLD}, "tokenizer": {"kind": "wordpiece", "vocabulary": 300},
-               "model": {"kind": "bert", **SMALL, "position": {"longest": 20}},
+               "model": {"kind": "bert", **SMALL, "position": {"max_length": 20}},
                "task": {"kind": "masked-language-model", "context": 12, "documents": "apart", "pseudo": 0}},
     "language": {"data": {"kind": "world-english", **WORLD}, "model": {"kind": "gpt", **SMALL},
                  "tokenizer": {"kind": "word"}, "task": {"kind": "language-model", "context": 12, "sample": 0}},
     "moods": {"data": {"kind": "world-moods", **WORLD, "compositional_size": 0},
               "model": {"kind": "recurrent", "width": 16}, "tokenizer": {"kind": "word"},
-              "task": {"kind": "classification", "longest": 24}},
+              "task": {"kind": "classification", "max_length": 24}},
     "translation": {"data": {"kind": "small-world", **WORLD, "compositional_size": 0}, "task": {"kind": "translation"},
                     "tokenizer": {"kind": "word", "joint": False},
                     "model": {"kind": "bahdanau", "width": 16}},

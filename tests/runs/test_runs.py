@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
+import struct
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -389,7 +392,7 @@ def test_a_line_that_is_too_long_is_listed(tmp_path: Path) -> None:
         lines[16] = " ".join(["long"] * 30)
         (data / f"train.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
     settings = [
-        f"data.folder={data}", "tokenizer.kind=word", "tokenizer.minimum_frequency=1", "task.longest=12",
+        f"data.folder={data}", "tokenizer.kind=word", "tokenizer.minimum_frequency=1", "task.max_length=12",
         "training.steps=2", "model.width=16", "model.heads=2",
     ]  # fmt: skip
     regard.train("multi30k", tmp_path / "run", settings)
@@ -398,7 +401,7 @@ def test_a_line_that_is_too_long_is_listed(tmp_path: Path) -> None:
     assert listed == [
         {
             "what": "skipped", "split": "train", "file": str(data / "train.en"), "line": 17,
-            "reason": "longer than task.longest = 12 pieces", "detail": "30 source and 30 target pieces",
+            "reason": "longer than task.max_length = 12 pieces", "detail": "30 source and 30 target pieces",
         }
     ]  # fmt: skip
     assert ledger["splits"]["train"] == 39
@@ -424,9 +427,19 @@ SMALL["tags"] = (*SMALL["bert-small-world"], "data.compositional_size=5")
 SMALL["mood"] = SMALL["tags"]
 SMALL["gpt-small-world"] = (*SMALL["bert-small-world"], "task.context=16", "task.sample=5")
 SMALL["film-bert"] = ("data.some=40", "tokenizer.vocabulary=600", "model.width=12", "task.context=32")
-SMALL["film-reviews"] = ("data.some=40", "tokenizer.vocabulary=600", "model.width=12", "task.longest=32")
+SMALL["film-reviews"] = ("data.some=40", "tokenizer.vocabulary=600", "model.width=12", "task.max_length=32")
 SMALL["questions"] = SMALL["embed-small-world"] = (*SMALL["small-world"], "model.width=16")
 TOY = ("data.train_size=60", "data.validation_size=10", "data.test_size=5")
+
+
+def write_idx_pair(folder: Path, images: str, count: int) -> None:
+    """Pictures of noise under the name of an idx file, and their labels under the name that belongs to it."""
+    folder.mkdir(exist_ok=True)
+    drawn = np.random.default_rng(count).integers(0, 256, (count, 28, 28), np.uint8)
+    labels = np.arange(count, dtype=np.uint8) % 10
+    for name, values in ((images, drawn), (images.replace("images-idx3", "labels-idx1"), labels)):
+        head = bytes([0, 0, 8, values.ndim]) + struct.pack(f">{values.ndim}I", *values.shape)
+        (folder / name).write_bytes(gzip.compress(head + values.tobytes()))
 
 
 @pytest.mark.parametrize("name", sorted(regard.recipes()))
@@ -439,12 +452,20 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
         stems = {entry.source.removesuffix(".en"): size for (entry,), size in named.items()}
         data = write_pairs(tmp_path / "data", stems, ("en", "de"))
         settings.append(f"data.folder={data}")
+    if shipped.data.kind == "pictures":
+        pictures = tmp_path / "data"
+        write_idx_pair(pictures, shipped.data.train[0].file, 90)
+        write_idx_pair(pictures, shipped.data.test[0].file, 20)
+        settings = ["training.steps=3", "data.validation_size=10", "model.width=16", f"data.folder={pictures}"]
     if shipped.data.kind == "text":
         (tmp_path / "text.txt").write_text("the small house stands on a hill. " * 60, encoding="utf-8")
         settings.append(f"data.train={tmp_path / 'text.txt'}")
     trained = regard.train(name, tmp_path / "run", settings)
     assert trained.steps == 3
     assert 0 < trained.validation_loss < 20
+    if shipped.data.kind == "pictures":
+        assert len(regard.load(tmp_path / "run").predict([np.zeros((28, 28), np.uint8)])) == 1
+        return
     gap = {"masked-language-model": " [MASK]", "question-answering": "\tthe house"}.get(shipped.task.kind, "")
     assert len(regard.load(tmp_path / "run").predict([f"the small house{gap}", f"a{gap} b"])) == 2
 

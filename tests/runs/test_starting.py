@@ -14,7 +14,7 @@ from regard.runs.load import load
 from regard.runs.train import train
 from regard.training import checkpoints
 
-TINY = {"kind": "bert", "layers": 2, "width": 16, "heads": 2, "dropout": 0.0, "position": {"longest": 40}}
+TINY = {"kind": "bert", "layers": 2, "width": 16, "heads": 2, "dropout": 0.0, "position": {"max_length": 40}}
 QUICK = {"steps": 4, "batch_tokens": 256, "threads": 1, "learning_rate": 1e-3, "checkpoint_every": 2}
 SMALL = {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "width": 16, "heads": 2}
 WORLD = {"train_size": 200, "validation_size": 20, "test_size": 20}
@@ -34,7 +34,7 @@ def recipe(**changes: Any) -> dict[str, Any]:
 def moods(**changes: Any) -> dict[str, Any]:
     return recipe(
         data={"kind": "world-moods", **WORLD, "compositional_size": 0},
-        task={"kind": "classification", "longest": 24},
+        task={"kind": "classification", "max_length": 24},
         **changes,
     )
 
@@ -189,7 +189,7 @@ def test_every_family_is_a_body(kind: str, tmp_path: Path) -> None:
 def test_language_models_and_translators_are_tuned_too(tmp_path: Path) -> None:
     """Their heads come along: they write, before and after."""
     writer = recipe(
-        model={"kind": "gpt", "layers": 1, "width": 16, "heads": 2, "dropout": 0.0, "position": {"longest": 32}},
+        model={"kind": "gpt", "layers": 1, "width": 16, "heads": 2, "dropout": 0.0, "position": {"max_length": 32}},
         tokenizer={"kind": "word", "minimum_frequency": 1},
         task={"kind": "language-model", "context": 16, "sample": 0},
     )

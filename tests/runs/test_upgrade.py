@@ -12,8 +12,9 @@ import pytest
 import regard
 from regard.core.errors import RecipeError, RunError
 from regard.runs.evaluate import evaluate
+from regard.runs.format_2 import inline
 from regard.runs.recipe import Recipe, keys_below
-from regard.runs.upgrade import FORMAT, STEPS, inline, read_run_recipe, upgraded
+from regard.runs.upgrade import FORMAT, STEPS, check_renamed, read_run_recipe, upgraded
 
 # [data] as the first format wrote it into run folders, and what became of it.
 FIRST: dict[str, tuple[str, dict[str, Any]]] = {
@@ -370,13 +371,48 @@ def test_a_shipped_recipe_takes_the_folder_of_the_command_line(tmp_path: Path, m
     assert read.data.train[0].names() == {"source": "train.fr", "target": "train.de"}
 
 
+# -- lengths ------------------------------------------------------------------------------------------------------
+
+
+def test_lengths_of_the_first_format_have_one_name_now() -> None:
+    task = {"kind": "question-answering", "longest": 64, "longest_question": 20, "longest_answer": 5, "stride": 7}
+    model = {"kind": "bert", "position": {"kind": "learned", "longest": 64}}
+    made = upgraded({"format": 1, "task": task, "model": model})
+    assert made["task"] == {
+        "kind": "question-answering", "max_length": 64, "max_question_length": 20, "max_answer_length": 5, "stride": 7,
+    }  # fmt: skip
+    assert made["model"] == {"kind": "bert", "position": {"kind": "learned", "max_length": 64}}
+    biased = upgraded({"format": 1, "model": {"position": {"kind": "relative-bias", "longest": 9}}})
+    assert biased["model"]["position"] == {"kind": "relative-bias", "max_distance": 9}
+
+
+def test_lengths_of_parts_from_outside_are_their_own() -> None:
+    tree = {
+        "task": {"kind": "package.module:Task", "longest": 8},
+        "model": {"kind": "gpt", "position": {"kind": "package.module:Position", "longest": 3}},
+    }
+    made = upgraded({"format": 1, **tree})
+    assert {key: made[key] for key in tree} == tree
+    check_renamed(tree, "recipe")
+
+
+def test_old_names_of_lengths_are_told_todays() -> None:
+    tree = {"task": {"kind": "tagging", "longest": 8}, "model": {"kind": "bert", "position": {"longest": 8}}}
+    with pytest.raises(RecipeError) as caught:
+        Recipe.of(tree)
+    assert "task.longest is now task.max_length" in str(caught.value)
+    assert "model.position.longest is now model.position.max_length" in str(caught.value)
+    with pytest.raises(RecipeError, match=r"task\.longest is now task\.max_length"):
+        Recipe.read("mood", ["task.longest=8"])
+
+
 # -- run folders of the first format ------------------------------------------------------------------------------
 
 TINY = {
     "data": {"kind": "labelled", "train": "t.csv", "validation_size": 4},
     "tokenizer": {"kind": "word", "minimum_frequency": 1},
     "model": {"kind": "recurrent", "width": 8},
-    "task": {"kind": "classification", "longest": 8},
+    "task": {"kind": "classification", "max_length": 8},
     "training": {"steps": 4, "batch_tokens": 64, "checkpoint_every": 2, "threads": 1},
 }
 
@@ -385,6 +421,7 @@ def in_first_format(run: Path) -> None:
     """Rewrites a recipe as the first format had it: no format, relative paths, no folder, idle keys written out."""
     tree = tomllib.loads((run / "recipe.toml").read_text("utf-8"))
     del tree["format"], tree["data"]["folder"]
+    tree["task"]["longest"] = tree["task"].pop("max_length")
     tree["data"] |= {"train": "t.csv", "validation": "", "test": "", "overlap": "warn"}
     (run / "recipe.toml").write_text("\n".join(toml_lines(tree)), encoding="utf-8")
 

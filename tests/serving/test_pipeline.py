@@ -18,7 +18,7 @@ from regard.data.examples import Asked
 from regard.runs.train import train
 from tests.inspection.picture_runs import picture_run, pictures
 
-BERT = {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "position": {"longest": 40}}
+BERT = {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "position": {"max_length": 40}}
 QUICK = {"steps": 2, "batch_tokens": 256, "threads": 1}
 WORLD = {"train_size": 100, "validation_size": 10, "test_size": 10}
 PIECES = {"kind": "wordpiece", "vocabulary": 300}
@@ -32,7 +32,8 @@ def made(folder: Path, data: str, model: dict[str, Any], tokenizer: dict[str, An
 
 @pytest.fixture(scope="module")
 def moods(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory.mktemp("p") / "mood", "world-moods", BERT, PIECES, kind="classification", longest=24)
+    folder = tmp_path_factory.mktemp("p") / "mood"
+    return made(folder, "world-moods", BERT, PIECES, kind="classification", max_length=24)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,7 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    model = {"kind": "gpt", "layers": 1, "width": 16, "heads": 2, "position": {"longest": 40}}
+    model = {"kind": "gpt", "layers": 1, "width": 16, "heads": 2, "position": {"max_length": 40}}
     task = {"kind": "language-model", "context": 24, "sample": 0}
     return made(tmp_path_factory.mktemp("p") / "gpt", "world-english", model, {"kind": "word"}, **task)
 
@@ -211,7 +212,7 @@ def test_without_a_model_one_is_trained_once_and_kept(
 
 def test_tags_have_their_shapes(tmp_path: Path) -> None:
     train({"data": {"kind": "world-tags", **WORLD, "compositional_size": 0}, "model": BERT, "tokenizer": PIECES,
-           "task": {"kind": "tagging", "longest": 24}, "training": QUICK}, tmp_path / "tags")  # fmt: skip
+           "task": {"kind": "tagging", "max_length": 24}, "training": QUICK}, tmp_path / "tags")  # fmt: skip
     pipe = regard.pipeline("token-classification", model=tmp_path / "tags")
     words = pipe("the  cat sleeps")
     assert [set(one) for one in words] == [{"entity", "score", "index", "word", "start", "end"}] * 3
@@ -232,7 +233,7 @@ def test_tags_have_their_shapes(tmp_path: Path) -> None:
 
 def test_questions_have_their_shapes(tmp_path: Path) -> None:
     train({"data": {"kind": "world-questions", **WORLD, "compositional_size": 0}, "model": BERT, "tokenizer": PIECES,
-           "task": {"kind": "question-answering", "longest": 40, "stride": 8}, "training": QUICK},
+           "task": {"kind": "question-answering", "max_length": 40, "stride": 8}, "training": QUICK},
           tmp_path / "qa")  # fmt: skip
     pipe = regard.pipeline("question-answering", model=tmp_path / "qa")
     context = "the old cat saw the dog"
@@ -253,7 +254,7 @@ def test_questions_have_their_shapes(tmp_path: Path) -> None:
 
 def test_the_limits_of_a_call_are_kept(tmp_path: Path) -> None:
     train({"data": {"kind": "world-questions", **WORLD, "compositional_size": 0}, "model": BERT, "tokenizer": PIECES,
-           "task": {"kind": "question-answering", "longest": 40, "stride": 8}, "training": QUICK},
+           "task": {"kind": "question-answering", "max_length": 40, "stride": 8}, "training": QUICK},
           tmp_path / "qa")  # fmt: skip
     pipe = regard.pipeline("question-answering", model=tmp_path / "qa")
     asked = {"question": "who saw the dog", "context": "the old cat saw the dog " * 6}
@@ -274,7 +275,7 @@ def test_the_limits_of_a_call_are_kept(tmp_path: Path) -> None:
             pipe(asked, doc_stride=wrong)
     with pytest.raises(OptionError, match="40"):
         pipe(asked, max_seq_len=400)
-    with pytest.raises(RecipeError, match="longest_answer"):
+    with pytest.raises(RecipeError, match="max_answer_length"):
         pipe(asked, max_answer_len=0)
 
 

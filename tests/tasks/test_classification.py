@@ -109,8 +109,8 @@ def recipe(folder: Path, *, two: bool = False, **task: Any) -> dict[str, Any]:
     return {
         "data": {"kind": "labelled", **files, "second": "second" if two else "", "group": "town"},
         "tokenizer": {"kind": "wordpiece", "vocabulary": 200, "minimum_frequency": 1},
-        "model": {"kind": "bert", "layers": 2, "width": 32, "heads": 2, "dropout": 0.0, "position": {"longest": 32}},
-        "task": {"kind": "classification", "longest": 24, **task},
+        "model": {"kind": "bert", "layers": 2, "width": 32, "heads": 2, "dropout": 0.0, "position": {"max_length": 32}},
+        "task": {"kind": "classification", "max_length": 24, **task},
         "training": {"steps": 120, "batch_tokens": 512, "threads": 1, "learning_rate": 3e-3,
                      "schedule": {"kind": "constant"}, "optimizer": {"kind": "adamw"}},
     }  # fmt: skip
@@ -170,12 +170,12 @@ def test_labels_that_training_never_saw_are_named(run: Run, tmp_path: Path) -> N
 
 
 def test_long_texts_are_cut_and_listed(tmp_path: Path) -> None:
-    made = recipe(tmp_path, longest=6)
+    made = recipe(tmp_path, max_length=6)
     made["training"] |= {"steps": 1}
     train(made, tmp_path / "run")
     ledger = json.loads((tmp_path / "run" / "ledger.json").read_text())
     assert sum(one["truncated"] for one in ledger["files"]) == 380
-    assert "longer than task.longest = 6 tokens" in {one["reason"] for one in ledger["reasons"]}
+    assert "longer than task.max_length = 6 tokens" in {one["reason"] for one in ledger["reasons"]}
     assert evaluate(load(tmp_path / "run"))["texts_cut"] == 40
 
 
@@ -196,10 +196,10 @@ def test_rare_classes_weigh_as_much_as_frequent_ones(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"task": {"kind": "classification", "longest": 64}}, "the body reads 32 tokens, but task.longest is 64"),
+        ({"task": {"kind": "classification", "max_length": 64}}, "the body reads 32 tokens, but task.max_length is 64"),
         ({"data": {"kind": "small-world", "train_size": 50, "validation_size": 5, "compositional_size": 0}},
          "classification needs inputs with labels"),
-        ({"task": {"kind": "classification", "labels": ["good"], "longest": 24}}, "labels that no training example"),
+        ({"task": {"kind": "classification", "labels": ["good"], "max_length": 24}}, "labels that no training example"),
     ],
 )
 def test_what_does_not_fit_is_refused(change: dict[str, Any], message: str, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from regard.tasks.metrics.retrieval import mate_ranks, retrieval_scores
 from regard.tasks.sentence_vectors import Embedder
 
 CPU = torch.device("cpu")
-BERT = {"kind": "bert", "layers": 1, "width": 24, "heads": 2, "dropout": 0.0, "position": {"longest": 30}}
+BERT = {"kind": "bert", "layers": 1, "width": 24, "heads": 2, "dropout": 0.0, "position": {"max_length": 30}}
 GPT = {"kind": "gpt", "layers": 1, "width": 24, "heads": 2, "dropout": 0.0}
 PAIRS = [
     Pair("the cat sleeps", "le chat dort", 1, "p"),
@@ -39,7 +39,8 @@ PAIRS = [
 def task_over(pairs: list[Pair], **settings: Any) -> Embedding:
     corpus = Corpus({"train": tuple(pairs)}, Ledger())
     made = WordTokenizer(minimum_frequency=1).train([text for one in pairs for text in (one.source, one.target)])
-    return EmbeddingConfig(**{"longest": 20, **settings}).build(corpus, Modalities.of_text(Vocabularies(made, made)), 1)
+    modalities = Modalities.of_text(Vocabularies(made, made))
+    return EmbeddingConfig(**{"max_length": 20, **settings}).build(corpus, modalities, 1)
 
 
 def headed(task: Embedding, model: dict[str, Any]) -> Headed:
@@ -80,7 +81,7 @@ def test_a_text_has_the_same_vector_in_any_company_and_order(model: dict[str, An
 
 
 def test_what_is_cut_is_counted() -> None:
-    task = task_over(PAIRS, longest=5)
+    task = task_over(PAIRS, max_length=5)
     assert [(one.line, one.detail) for one in task.corpus.ledger.exceptions] == [(3, "7 tokens were cut")]
     embedder = task.embedder(headed(task, BERT), CPU)
     found = embedder.embed(["the cat sleeps", "the dog saw the old cat"])
@@ -108,8 +109,8 @@ def test_what_cannot_be_learned_from_is_refused(tmp_path: Path) -> None:
     two = [WordTokenizer(minimum_frequency=1).train([text]) for text in ("a b", "c d")]
     with pytest.raises(OptionError, match=r"needs one tokenizer: set tokenizer\.joint=true"):
         EmbeddingConfig().build(Corpus({"train": tuple(PAIRS)}, Ledger()), Modalities.of_text(Vocabularies(*two)), 1)
-    with pytest.raises(OptionError, match=r"the body reads 30 tokens, but task\.longest is 40"):
-        headed(task_over(PAIRS, longest=40), BERT)
+    with pytest.raises(OptionError, match=r"the body reads 30 tokens, but task\.max_length is 40"):
+        headed(task_over(PAIRS, max_length=40), BERT)
     with pytest.raises(TrainingError, match="this task's loss does not add over examples"):
         train(recipe(BERT), tmp_path / "run", ["training.accumulate=2"])
 
@@ -120,7 +121,7 @@ def recipe(model: dict[str, Any]) -> dict[str, Any]:
                  "compositional_size": 0},
         "tokenizer": {"kind": "wordpiece", "vocabulary": 400},
         "model": model,
-        "task": {"kind": "embedding", "longest": 30, "pooling": "mean"},
+        "task": {"kind": "embedding", "max_length": 30, "pooling": "mean"},
         "training": {"steps": 120, "batch_tokens": 512, "threads": 1, "learning_rate": 1e-2, "validate_every": 999,
                      "schedule": {"kind": "linear", "warmup": 5}},
     }  # fmt: skip

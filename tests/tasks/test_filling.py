@@ -25,7 +25,7 @@ PIECES = WordPieceTokenizer(vocabulary=70).train(TEXTS)
 
 def filling(longest: int = 16) -> Filling:
     torch.manual_seed(4)
-    table = {"kind": "bert", "layers": 2, "width": 12, "heads": 3, "position": {"longest": longest}}
+    table = {"kind": "bert", "layers": 2, "width": 12, "heads": 3, "position": {"max_length": longest}}
     config: Any = parse(Recipe, {"model": table}).model
     model = config.build(text_ports(PIECES.size, PIECES.size, shared=True)).eval()
     with torch.no_grad():
@@ -130,7 +130,7 @@ def test_byte_pairs_fill_gaps_too(tmp_path: Path) -> None:
     table = {
         "data": {"kind": "world-english", "train_size": 300, "validation_size": 10, "test_size": 0},
         "tokenizer": {"kind": "bpe", "vocabulary": 400, "mask": True},
-        "model": {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "position": {"longest": 40}},
+        "model": {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "position": {"max_length": 40}},
         "task": {"kind": "masked-language-model", "context": 32, "documents": "apart", "words": "whole"},
         "training": {"steps": 3, "batch_tokens": 256, "threads": 1},
     }

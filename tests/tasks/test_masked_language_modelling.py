@@ -326,7 +326,7 @@ def test_what_follows_is_learned_beside_the_guesses(tmp_path: Path) -> None:
         "data": {"kind": "text", "train": str(tmp_path / "t.txt"), "documents": "line", "validation_share": 0.1},
         "tokenizer": {"kind": "wordpiece", "vocabulary": 80, "minimum_frequency": 1},
         "model": {"kind": "bert", "layers": 2, "width": 32, "heads": 2, "dropout": 0.0, "pooler": "tanh",
-                  "relation": "next", "position": {"longest": 32}},
+                  "relation": "next", "position": {"max_length": 32}},
         "task": {"kind": "masked-language-model", "context": 24, "documents": "apart", "second": "next", "pseudo": 0},
         "training": {"steps": 150, "batch_tokens": 1024, "threads": 1, "learning_rate": 2e-3,
                      "schedule": {"kind": "constant"}, "optimizer": {"kind": "adamw"}},

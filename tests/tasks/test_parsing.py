@@ -54,7 +54,7 @@ def trained(folder: Path, kind: str, steps: int) -> Run:
         "data": {"kind": "trees", "train": str(file), "test": str(file), "validation_size": 0},
         "tokenizer": {"kind": "whitespace", "minimum_frequency": 1, "joint": False},
         "model": {"kind": kind, "width": 32, "dropout": 0.0, **MODELS[kind]},
-        "task": {"kind": "parsing", "label_smoothing": 0.0, "longest": 40},
+        "task": {"kind": "parsing", "label_smoothing": 0.0, "max_length": 40},
         "training": {
             "steps": steps, "batch_tokens": 512, "threads": 1, "learning_rate": 1e-2, "schedule": {"kind": "constant"},
         },
@@ -163,7 +163,7 @@ def corpus_of(pairs: list[Pair]) -> Corpus:
 
 def task_over(pairs: list[Pair], tokenizer: TokenizerPart) -> Parsing:
     corpus = corpus_of(pairs)
-    return ParsingConfig(longest=9).build(corpus, Modalities.of_text(Vocabularies.train(tokenizer, corpus)), seed=1)
+    return ParsingConfig(max_length=9).build(corpus, Modalities.of_text(Vocabularies.train(tokenizer, corpus)), seed=1)
 
 
 def test_it_is_translation_as_far_as_training_goes() -> None:
@@ -173,7 +173,7 @@ def test_it_is_translation_as_far_as_training_goes() -> None:
         "(S (NP DT NN ) (VP VBD ) )", "(NP DT NN )",
     ]
     assert [(one.line, one.reason) for one in task.corpus.ledger.exceptions] == [
-        (3, "longer than task.longest = 9 pieces")
+        (3, "longer than task.max_length = 9 pieces")
     ]
     batch = task.collate(task.examples("train", 0))
     assert batch.source_BS.shape == (2, 4)

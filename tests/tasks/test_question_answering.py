@@ -28,7 +28,7 @@ from regard.runs.train import build_model, train
 from regard.tasks.answer_spans import best_spans, places
 from regard.tasks.question_answering import QuestionAnswering, QuestionAnsweringConfig
 
-BERT = {"kind": "bert", "layers": 2, "width": 24, "heads": 2, "dropout": 0.0, "position": {"longest": 40}}
+BERT = {"kind": "bert", "layers": 2, "width": 24, "heads": 2, "dropout": 0.0, "position": {"max_length": 40}}
 GPT = {"kind": "gpt", "layers": 2, "width": 24, "heads": 2, "dropout": 0.0}
 NAMES = ["ada", "bob", "cleo", "dan", "eve", "fred", "gus", "hal", "ida", "joe", "kim", "liz"]
 THINGS = ["cat", "dog", "hat", "cup", "key", "map"]
@@ -70,7 +70,7 @@ def test_the_labels_of_windows_spell_the_answers(kind: Any) -> None:
     sizes = {"train_size": 60, "validation_size": 1, "test_size": 0, "compositional_size": 0}
     own = list(WorldQuestions(**sizes).load(1, Ledger()).splits["train"])
     tokenizer = kind.train([text for one in own for text in one.texts()])
-    task = task_over(own, tokenizer, longest=36, stride=5, longest_question=14)
+    task = task_over(own, tokenizer, max_length=36, stride=5, max_question_length=14)
     held = [0] * len(own)
     for one in task.examples("train", 0):
         if one.start >= 0:
@@ -87,7 +87,7 @@ def test_the_labels_of_windows_spell_the_answers(kind: Any) -> None:
 
 def test_windows_overlap_and_cover_the_context() -> None:
     (one,) = [asked_about(0)]
-    task = task_over([one], longest=16, stride=3, longest_question=4)
+    task = task_over([one], max_length=16, stride=3, max_question_length=4)
     windows = task.examples("train", 0)
     size = len(windows[0].context.ids_S)
     room = 16 - 3 - 4
@@ -102,20 +102,20 @@ def test_windows_overlap_and_cover_the_context() -> None:
 
 
 def test_a_long_question_is_cut_and_listed_and_no_room_is_refused() -> None:
-    task = task_over([asked_about(1)], longest_question=3)
+    task = task_over([asked_about(1)], max_question_length=3)
     (cut,) = task.corpus.ledger.exceptions
     assert (cut.what, cut.line, cut.detail) == ("truncated", 1, "1 tokens were cut")
-    with pytest.warns(UserWarning, match="1 of 2 questions are longer than task.longest_question = 3 tokens"):
+    with pytest.warns(UserWarning, match="1 of 2 questions are longer than task.max_question_length = 3 tokens"):
         task.encode([Asked("who has it", "ada"), Asked("who has it now", "ada")])
-    with pytest.raises(OptionError, match=r"task.longest = 8 leaves no room for a context beside a question of 5"):
-        task_over([Asked("one two three four five", "six seven", (), 1, "x")], longest=8)
+    with pytest.raises(OptionError, match=r"task.max_length = 8 leaves no room for a context beside a question of 5"):
+        task_over([Asked("one two three four five", "six seven", (), 1, "x")], max_length=8)
 
 
 @pytest.mark.parametrize("model", [BERT, GPT], ids=["bert", "gpt"])
 def test_the_best_span_is_the_best_of_all_spans_of_all_windows(model: dict[str, Any]) -> None:
     """Against a search that tries every start and every end, one window at a time."""
     own = [asked_about(number) for number in range(4)]
-    task = task_over(own, longest=24, stride=7, longest_answer=4, unanswerable="no")
+    task = task_over(own, max_length=24, stride=7, max_answer_length=4, unanswerable="no")
     made = headed(task, model)
     found = task.answer(session(made), [(one.question, one.context) for one in own], n_best=3)
     windows = task.encode(own)
@@ -150,7 +150,7 @@ def test_a_span_ends_after_it_starts_and_is_no_longer_than_allowed() -> None:
 
 @pytest.mark.parametrize("model", [BERT, GPT], ids=["bert", "gpt"])
 def test_sums_add_over_examples(model: dict[str, Any]) -> None:
-    task = task_over([asked_about(number) for number in range(5)], longest=24, stride=7)
+    task = task_over([asked_about(number) for number in range(5)], max_length=24, stride=7)
     made, examples = headed(task, model), task.examples("train", 0)
     with torch.no_grad():
         whole = task.sums(made, task.collate(examples))
@@ -172,7 +172,7 @@ def test_few_examples_in_windows_are_learned_with_and_without_answers(model: dic
                  "validation_size": 0},
         "tokenizer": {"kind": "word", "minimum_frequency": 1},
         "model": model,
-        "task": {"kind": "question-answering", "longest": 28, "stride": 7, "longest_answer": 3, "dropout": 0.0},
+        "task": {"kind": "question-answering", "max_length": 28, "stride": 7, "max_answer_length": 3, "dropout": 0.0},
         "training": {"steps": 80, "batch_tokens": 2048, "threads": 1, "learning_rate": 1e-2, "validate_every": 999,
                      "schedule": {"kind": "linear", "warmup": 10}},
     }  # fmt: skip
@@ -192,7 +192,7 @@ def test_few_examples_in_windows_are_learned_with_and_without_answers(model: dic
 
 def test_errors_name_question_and_context() -> None:
     own = [asked_about(0)]
-    task = task_over(own, longest=40, unanswerable="no")
+    task = task_over(own, max_length=40, unanswerable="no")
     scores = task.score(session(headed(task, BERT)), "train")
     (error,) = scores["errors"]
     assert (error["question"], error["context"], error["answers"]) == (own[0].question, own[0].context, ["eve"])
@@ -201,10 +201,10 @@ def test_errors_name_question_and_context() -> None:
 
 
 def test_what_is_no_question_is_refused() -> None:
-    task = task_over([asked_about(0)], longest=40)
+    task = task_over([asked_about(0)], max_length=40)
     made = headed(task, BERT)
     with pytest.raises(DataError, match=r"with a tab between them, or .*\(--context\): 2 problems") as caught:
         task.predict(session(made), ["who has it", "who\tada has it", "who\t "])
     assert "input 1: 'who has it'" in str(caught.value)
-    with pytest.raises(OptionError, match=r"the body reads 40 tokens, but task.longest is 64; set task.longest=40"):
-        headed(task_over([asked_about(0)], longest=64), BERT)
+    with pytest.raises(OptionError, match=r"the body reads 40 tokens, but task.max_length is 64; set task.max_leng"):
+        headed(task_over([asked_about(0)], max_length=64), BERT)

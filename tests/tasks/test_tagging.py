@@ -29,7 +29,7 @@ from regard.runs.load import Run, load
 from regard.runs.train import train
 from regard.tasks.tagging import Tagging, TaggingConfig
 
-TINY = {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "dropout": 0.0, "position": {"longest": 40}}
+TINY = {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "dropout": 0.0, "position": {"max_length": 40}}
 MOODS = {"kind": "world-moods", "train_size": 20, "validation_size": 2, "test_size": 2, "compositional_size": 0}
 NAMES, PLACES, VERBS = ("Ann", "Bob", "Eve", "Tom"), ("Paris", "Rome", "Oslo"), ("sees", "likes", "leaves")
 
@@ -54,7 +54,7 @@ def recipe(folder: Path, **changes: Any) -> dict[str, Any]:
         "data": {"kind": "tagged", **files},
         "tokenizer": {"kind": "wordpiece", "vocabulary": 80, "minimum_frequency": 1},
         "model": TINY,
-        "task": {"kind": "tagging", "longest": 12, "dropout": 0.0},
+        "task": {"kind": "tagging", "max_length": 12, "dropout": 0.0},
         "training": {
             "steps": 80, "batch_tokens": 256, "threads": 1, "learning_rate": 1e-2, "validate_every": 80,
             "schedule": {"kind": "constant"},
@@ -152,7 +152,7 @@ def test_long_sentences_are_cut_in_training_and_read_whole_in_scores(files: Path
     words = len([line for line in joined.splitlines() if line])
     ledger = json.loads((tmp_path / "run" / "ledger.json").read_text())
     (cut,) = [one for one in ledger["exceptions"] if one["what"] == "truncated"]
-    assert (cut["split"], cut["reason"]) == ("train", "longer than task.longest = 12 tokens")
+    assert (cut["split"], cut["reason"]) == ("train", "longer than task.max_length = 12 tokens")
     assert cut["detail"] == f"{words - 10} words were cut"
     text = (tmp_path / "train.conll").read_text()
     assert cut["line"] == text[: text.index(joined)].count("\n") + 1
@@ -174,7 +174,7 @@ def test_other_bodies_tag_as_well(kind: str, files: Path, tmp_path: Path) -> Non
     sizes = {"gpt": {"layers": 1, "heads": 2}, "llama": {"layers": 1, "heads": 2, "groups": 1},
              "transformer": {"encoder_layers": 1, "decoder_layers": 1, "heads": 2}}  # fmt: skip
     model, tokenizer = {"kind": kind, "width": 16, **sizes.get(kind, {})}, {"kind": "bpe", "vocabulary": 300}
-    settings = ["task.piece=last", "training.steps=40", "task.longest=16"]
+    settings = ["task.piece=last", "training.steps=40", "task.max_length=16"]
     train(recipe(files, model=model, tokenizer=tokenizer), tmp_path / "run", settings)
     run = load(tmp_path / "run")
     texts = ["Ann Lee likes Rome", "Tom sees Oslo and Lee", "Eve " * 20]
@@ -206,7 +206,7 @@ def tagging(longest: int = 20, splits: dict[str, tuple[Tagged, ...]] | None = No
     corpus = Corpus(splits or {"train": SENTENCES}, Ledger())
     pieces = WordPieceTokenizer(vocabulary=30, minimum_frequency=1)
     modalities = Modalities.of_text(Vocabularies.train(pieces, corpus))  # type: ignore[arg-type]
-    return TaggingConfig(longest=longest, **changes).settled(corpus).build(corpus, modalities, seed=1)
+    return TaggingConfig(max_length=longest, **changes).settled(corpus).build(corpus, modalities, seed=1)
 
 
 def model_of(task: Tagging) -> torch.nn.Module:
@@ -290,8 +290,8 @@ def test_the_most_frequent_tag_stands_for_words_without_pieces() -> None:
 
 
 def test_windows_and_data_that_do_not_fit_are_refused(files: Path, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"the body reads 40 tokens, but task\.longest is 64; set task\.longest=40"):
-        train(recipe(files), tmp_path / "long", ["task.longest=64"])
+    with pytest.raises(OptionError, match=r"the body reads 40 tokens, but task\.max_length is 64; set task\.max_len"):
+        train(recipe(files), tmp_path / "long", ["task.max_length=64"])
     with pytest.raises(DataError, match="tagging needs words with tags"):
         train(recipe(files, data=MOODS), tmp_path / "moods")
     one = Tagged(("cats",), ("B",), 1, "file")

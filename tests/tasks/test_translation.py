@@ -31,7 +31,7 @@ def task() -> Translation:
 def model_with(positions: int, task: Translation, dropout: float = 0.1) -> torch.nn.Module:
     torch.manual_seed(5)
     tree = {"encoder_layers": 1, "decoder_layers": 1, "width": 8, "heads": 2, "dropout": dropout}
-    tree |= {"position": {"longest": positions}}
+    tree |= {"position": {"max_length": positions}}
     return parse(TransformerConfig, {**tree, "feed_forward": {"width": 8}}).build(task.ports())
 
 
@@ -54,7 +54,7 @@ def test_inputs_that_are_too_long_are_named_all_at_once(task: Translation) -> No
         task.predict(session(model_with(4, task)), ["a b c a", "a", "a b c", "a b c a b"])
     assert str(caught.value) == (
         "the model reads at most 3 pieces; more have (input, pieces): 1 (4), 4 (5); "
-        "cut or split them, or train with a larger model.position.longest"
+        "cut or split them, or train with a larger model.position.max_length"
     )
 
 

@@ -19,10 +19,10 @@ from regard.tasks import TASKS
 
 TEXT = "a b c d e f g h i j k l m n o p"
 PIECES = WordPieceTokenizer(vocabulary=60).train([TEXT])
-SETTINGS = {"longest": 12, "stride": 2, "longest_question": 4}
+SETTINGS = {"max_length": 12, "stride": 2, "max_question_length": 4}
 CASES: dict[str, tuple[dict[str, Any], list[Any]]] = {
-    "classification": ({"longest": 12}, [Labelled("a b", "x"), Labelled("c d", "y")]),
-    "tagging": ({"longest": 12}, [Tagged(("a", "b"), ("X", "Y")), Tagged(("c",), ("X",))]),
+    "classification": ({"max_length": 12}, [Labelled("a b", "x"), Labelled("c d", "y")]),
+    "tagging": ({"max_length": 12}, [Tagged(("a", "b"), ("X", "Y")), Tagged(("c",), ("X",))]),
     "question-answering": (SETTINGS, [Asked("a", TEXT, (Reference("b", 2),)), Asked("c", "d e", (Reference("d", 0),))]),
 }
 

@@ -257,7 +257,7 @@ def test_settings_that_do_nothing_here_are_told(tmp_path: Path) -> None:
 
 
 def test_no_training_examples(tmp_path: Path) -> None:
-    loop, _ = make_loop(tmp_path, "task.longest=1")
+    loop, _ = make_loop(tmp_path, "task.max_length=1")
     with pytest.raises(TrainingError, match="nothing to train on: the training split has no usable examples"):
         loop.run()
 

@@ -42,14 +42,14 @@ def search(
     asked = readable(queries)
     loaded = load(run)
     embedder = loaded.embedder(pooling_named(pooling))
-    model = f"{sha256_of(loaded.folder.weights)} {embedder.head.pool.pooling} {embedder.longest}"
+    model = f"{sha256_of(loaded.folder.weights)} {embedder.head.pool.pooling} {embedder.max_length}"
     with counting("embedding") as progress:
         index = Index.of(file, embedder.embed, model, progress)
     if index.cut:
-        say(f"{index.cut} lines are longer than {embedder.longest} tokens; their ends were cut off", to=notes)
+        say(f"{index.cut} lines are longer than {embedder.max_length} tokens; their ends were cut off", to=notes)
     made = embedder.embed(asked)
     if made.cut:
-        say(f"{made.cut} queries are longer than {embedder.longest} tokens; their ends were cut off", to=notes)
+        say(f"{made.cut} queries are longer than {embedder.max_length} tokens; their ends were cut off", to=notes)
     found = [index.search(vector_D, top) for vector_D in made.vectors_ND]
     if as_json:
         results = [{"query": query, "hits": [hit._asdict() for hit in hits]} for query, hits in zip(asked, found)]

@@ -82,7 +82,7 @@ def refuse_longer(lengths_NA: np.ndarray, budget: int) -> None:
     if longest > budget:
         raise DataError(
             f"an example of {longest} tokens does not fit into training.batch_tokens = {budget}; "
-            "raise it, or lower task.longest"
+            "raise it, or lower task.max_length"
         )
 
 

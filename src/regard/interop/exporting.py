@@ -127,7 +127,7 @@ def dress(run: Run, family: Family, context: int) -> Dress:
     task = run.recipe.task
     assert isinstance(task, TeacherForcing)
     positions = model.max_lengths[1]
-    wanted = strategy.max_length or task.longest + 1
+    wanted = strategy.max_length or task.max_length + 1
     chosen = generation.answer_settings(strategy, specials, min(wanted, positions))
     return Dress(answer_ids(specials), chosen, closed(tokenizer), tokenizer_settings(tokenizer, positions, own=own))
 

@@ -83,7 +83,7 @@ class TablePosition(NoPosition):
         if needed > self.max_length:
             raise OptionError(
                 f"a sequence of {needed} tokens does not fit into {self.max_length} positions; "
-                "raise model.position.longest (or a grid's rows and columns), or cut the input"
+                "raise model.position.max_length (or a grid's rows and columns), or cut the input"
             )
         if isinstance(places, Tensor):
             return functional.embedding(self.first + places, self.table_SD)
@@ -153,17 +153,17 @@ class Rotary(NoPosition):
 class RelativeBias(NoPosition):
     """A learned number for each head and (clipped) distance, added to the scores (after Shaw et al. 2018)."""
 
-    def __init__(self, heads: int, longest: int) -> None:
+    def __init__(self, heads: int, max_distance: int) -> None:
         super().__init__()
-        self.longest = longest
-        self.bias_HC = nn.Parameter(torch.zeros(heads, 2 * longest + 1))
+        self.max_distance = max_distance
+        self.bias_HC = nn.Parameter(torch.zeros(heads, 2 * max_distance + 1))
 
     def bias(self, queries: int, keys: int, places: Places = 0) -> Tensor | None:
         device = self.bias_HC.device
         if not isinstance(places, Tensor):
             places = torch.arange(places, places + queries, device=device)
         distance = places[..., None] - torch.arange(keys, device=device)
-        bias = self.bias_HC[:, distance.clamp(-self.longest, self.longest) + self.longest]
+        bias = self.bias_HC[:, distance.clamp(-self.max_distance, self.max_distance) + self.max_distance]
         return bias if bias.dim() == 3 else bias.transpose(0, 1)
 
 
@@ -173,10 +173,10 @@ class SinusoidalConfig(PositionPart):
     kind: str = "sinusoidal"
     join: Literal["add", "concatenate"] = "add"
     width: int = Field(16, ge=1)  # only where concatenated
-    longest: int = Field(2048, ge=1)
+    max_length: int = Field(2048, ge=1)
 
     def build(self, model_width: int, heads: int) -> NoPosition:
-        return joined(sinusoids, self.join, self.width, self.longest, model_width)
+        return joined(sinusoids, self.join, self.width, self.max_length, model_width)
 
 
 class ReversedBinaryConfig(SinusoidalConfig):
@@ -186,13 +186,13 @@ class ReversedBinaryConfig(SinusoidalConfig):
     join: Literal["add", "concatenate"] = "concatenate"
 
     def build(self, model_width: int, heads: int) -> NoPosition:
-        return joined(reversed_binary, self.join, self.width, self.longest, model_width)
+        return joined(reversed_binary, self.join, self.width, self.max_length, model_width)
 
 
 def joined(
-    table: Callable[[Tensor, int], Tensor], join: str, width: int, longest: int, model_width: int
+    table: Callable[[Tensor, int], Tensor], join: str, width: int, max_length: int, model_width: int
 ) -> TablePosition:
-    positions = torch.arange(longest)
+    positions = torch.arange(max_length)
     if join == "add":
         return TablePosition(table(positions, model_width), learned=False)
     return ConcatenatedPosition(table(positions, width), model_width, learned=False)
@@ -204,12 +204,12 @@ class LearnedConfig(PositionPart):
     kind: str = "learned"
     join: Literal["add", "concatenate"] = "add"
     width: int = Field(16, ge=1)
-    longest: int = Field(512, ge=1)
+    max_length: int = Field(512, ge=1)
     first: int = Field(0, ge=0)  # rows before the first position's; RoBERTa's stands after the padding symbol's
 
     def build(self, model_width: int, heads: int) -> NoPosition:
         width = model_width if self.join == "add" else self.width
-        table_SD = torch.randn(self.first + self.longest, width) * model_width**-0.5
+        table_SD = torch.randn(self.first + self.max_length, width) * model_width**-0.5
         if self.join == "add":
             return TablePosition(table_SD, learned=True, first=self.first)
         return ConcatenatedPosition(table_SD, model_width, learned=True, first=self.first)
@@ -238,13 +238,13 @@ class RotaryConfig(PositionPart):
 
 
 class RelativeBiasConfig(PositionPart):
-    """A learned bias for each head and distance up to ``longest``."""
+    """A learned bias for each head and distance up to ``max_distance``."""
 
     kind: str = "relative-bias"
-    longest: int = Field(32, ge=0)
+    max_distance: int = Field(32, ge=0)
 
     def build(self, model_width: int, heads: int) -> NoPosition:
-        return RelativeBias(heads, self.longest)
+        return RelativeBias(heads, self.max_distance)
 
 
 class NoPositionConfig(PositionPart):

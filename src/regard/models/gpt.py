@@ -75,8 +75,8 @@ class GptConfig(ModelPart):
         )
 
 
-def _size(layers: int, width: int, heads: int, longest: int = 1024) -> dict[str, Any]:
-    return {"layers": layers, "width": width, "heads": heads, "position": {"kind": "learned", "longest": longest}}
+def _size(layers: int, width: int, heads: int, max_length: int = 1024) -> dict[str, Any]:
+    return {"layers": layers, "width": width, "heads": heads, "position": {"kind": "learned", "max_length": max_length}}
 
 
 PRESETS: dict[str, dict[str, Any]] = {

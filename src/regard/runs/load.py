@@ -102,14 +102,14 @@ class Run:
 
     def embedder(self, pooling: Pooling | Literal[""] = "", *, unit: bool = True) -> Embedder:
         """What gives texts vectors: as the run was trained to, else the mean of the states of its body."""
-        longest = 0
+        max_length = 0
         if isinstance(self.task, Embedding):
             pooling = pooling or self.task.config.pooling
-            longest = self.task.config.longest
+            max_length = self.task.config.max_length
         specials = around(self.task, self.vocabularies.source.specials)
         return Embedder.of(
             self.model, self.vocabularies.source, self.device, pooling=pooling or "mean", unit=unit,
-            specials=specials, longest=longest,
+            specials=specials, max_length=max_length,
         )  # fmt: skip
 
     def embed(

@@ -110,7 +110,7 @@ class QuestionAnswering(Pipeline):
 
     task = "question-answering"
     limits = {  # noqa: RUF012
-        "max_answer_len": "longest_answer", "max_seq_len": "longest", "max_question_len": "longest_question",
+        "max_answer_len": "max_answer_length", "max_seq_len": "max_length", "max_question_len": "max_question_length",
     }  # fmt: skip
     known = {"top_k": 1, **dict.fromkeys(limits), "doc_stride": 0, "handle_impossible_answer": None}  # noqa: RUF012
     idle = Pipeline.idle | {"align_to_words"}
@@ -144,7 +144,7 @@ class QuestionAnswering(Pipeline):
         if options["handle_impossible_answer"] is not None:
             changes["unanswerable"] = "yes" if options["handle_impossible_answer"] else "no"
         limited = self.reader().changed(changes, options["doc_stride"])
-        check_length(self.run.model.body, limited.config.longest)
+        check_length(self.run.model.body, limited.config.max_length)
         return limited
 
 

@@ -36,10 +36,10 @@ def log_places(logits_BS2: Tensor, batch: QuestionBatch, *, causal: bool) -> tup
 
 
 def best_spans(
-    starts_BS: Tensor, lasts_BS: Tensor, context_BS: Tensor, longest: int, count: int
+    starts_BS: Tensor, lasts_BS: Tensor, context_BS: Tensor, max_length: int, count: int
 ) -> list[list[tuple[float, int, int]]]:
-    """For each row up to ``count`` of (log-probability, start, last) with start ≤ last < start + longest."""
-    width = min(longest, starts_BS.shape[1])
+    """For each row up to ``count`` of (log-probability, start, last) with start ≤ last < start + max_length."""
+    width = min(max_length, starts_BS.shape[1])
     starts_BS = starts_BS.masked_fill(~context_BS, NEVER)
     lasts_BS = functional.pad(lasts_BS.masked_fill(~context_BS, NEVER), (0, width - 1), value=NEVER)
     scores_BN = (starts_BS[:, :, None] + lasts_BS.unfold(1, width, 1)).flatten(1)

@@ -50,7 +50,7 @@ class ClassificationConfig(TaskPart):
 
     kind: str = "classification"
     labels: tuple[str, ...] = ()
-    longest: int = Field(0, ge=0)  # tokens of a text, symbols included; 0: 256 of a text, a whole picture
+    max_length: int = Field(0, ge=0)  # tokens of a text, symbols included; 0: 256 of a text, a whole picture
     keep: Keep = "start"
     pooling: Pooling = "auto"
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
@@ -110,7 +110,7 @@ class Classification:
         self.corpus = corpus
         self.modalities = modalities
         self.seed = seed
-        self.modality = modalities.input.limited(config.longest, config.keep)
+        self.modality = modalities.input.limited(config.max_length, config.keep)
         self.static_shapes = self.modality.lazy
         self.places = {label: place for place, label in enumerate(config.labels)}
         check_known_labels(((one.label, one) for own in corpus.splits.values() for one in own), self.places)
@@ -145,7 +145,7 @@ class Classification:
         if split:
             for one, item in zip(examples, items, strict=True):
                 if cut := self.modality.cut(item):
-                    reason = f"longer than task.longest = {self.max_length} tokens"
+                    reason = f"longer than task.max_length = {self.max_length} tokens"
                     self.corpus.ledger.truncate(split, one.origin, one.line, reason, f"{cut} tokens were cut")
         return [Classified(item, self.places.get(one.label, -1)) for one, item in zip(examples, items, strict=True)]
 

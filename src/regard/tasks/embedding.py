@@ -39,7 +39,7 @@ class EmbeddingConfig(TaskPart):
     told apart from, so a large ``training.batch_tokens`` teaches more."""
 
     kind: str = "embedding"
-    longest: int = Field(128, ge=4)  # tokens, the symbols around a text among them; what is longer is cut, and listed
+    max_length: int = Field(128, ge=4)  # tokens, symbols around a text included; longer texts are truncated and listed
     pooling: Pooling = "auto"
     temperature: float = Field(0.05, gt=0)  # divides cosines before the softmax
 
@@ -88,14 +88,14 @@ class Embedding:
 
     @property
     def window(self) -> Window:
-        return Window(self.tokenizer.specials, self.config.longest)
+        return Window(self.tokenizer.specials, self.config.max_length)
 
     def ports(self) -> Ports:
         return self.vocabularies.ports()
 
     def head(self, body: Any) -> nn.Module:
         """A pooled state of length 1; it has nothing to learn of its own."""
-        check_length(body, self.config.longest)
+        check_length(body, self.config.max_length)
         return VectorHead(Pool(self.config.pooling, body), unit=True)
 
     # -- examples and batches -------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class Embedding:
         if split:
             for pair, mates in zip(pairs, made, strict=True):
                 if mates.source.cut or mates.target.cut:
-                    reason = f"longer than task.longest = {self.config.longest} tokens"
+                    reason = f"longer than task.max_length = {self.config.max_length} tokens"
                     cut = f"{mates.source.cut + mates.target.cut} tokens were cut"
                     self.corpus.ledger.truncate(split, pair.origin, pair.line, reason, cut)
         return made
@@ -132,7 +132,7 @@ class Embedding:
     def probe(self, session: Session, raw: str, target: str = "") -> Probe:
         refuse_target(target)
         text = enclose_all(self.tokenizer, self.window, [(raw,)])[0]
-        check_enclosed(text, self.config.longest)
+        check_enclosed(text, self.config.max_length)
         return self.probe_examples(session, [Mates(text, text)])
 
     def probe_examples(self, session: Session, items: Sequence[Mates]) -> Probe:
@@ -140,7 +140,7 @@ class Embedding:
         return session.move(text_probe([one.source for one in items], self.tokenizer, unit="number"))
 
     def random_examples(self, session: Session, generator: np.random.Generator, rows: int, length: int) -> list[Mates]:
-        room = room_of(session.model, self.config.longest, length)
+        room = room_of(session.model, self.config.max_length, length)
         return [Mates(text, text) for text in random_texts(generator, self.tokenizer, rows, room)]
 
     # -- loss -----------------------------------------------------------------------------------------------
@@ -161,7 +161,7 @@ class Embedding:
 
     def embedder(self, model: nn.Module, device: torch.device) -> Embedder:
         return Embedder.of(
-            model, self.tokenizer, device, pooling=self.config.pooling, longest=self.config.longest, unit=True
+            model, self.tokenizer, device, pooling=self.config.pooling, max_length=self.config.max_length, unit=True
         )
 
     def predict(self, session: Session, inputs: Sequence[str | tuple[str, str]]) -> list[list[Answer]]:

@@ -40,14 +40,14 @@ class EncodedPair:
 class EncodedPairs:
     """Every split of a corpus, encoded once; training pairs anew each epoch where BPE-dropout is asked for.
 
-    ``longest`` pieces a side are learned from; in the first ``both_ways`` epochs each pair is learned backwards, too.
+    ``max_length`` pieces a side are learned from; in the first ``both_ways`` epochs a pair is learned backwards, too.
     """
 
-    def __init__(self, corpus: Corpus, vocabularies: Vocabularies, longest: int, both_ways: int = 0) -> None:
+    def __init__(self, corpus: Corpus, vocabularies: Vocabularies, max_length: int, both_ways: int = 0) -> None:
         self.corpus = corpus
         self.vocabularies = vocabularies
         self.both_ways = both_ways
-        self._most = longest
+        self._most = max_length
         self._pairs: dict[str, Sequence[Pair]] = dict(corpus.splits)
         self._encoded = {split: self.encode(pairs) for split, pairs in corpus.splits.items()}
         self._weights: tuple[float, ...] = corpus.weights
@@ -70,7 +70,7 @@ class EncodedPairs:
         for pair, one, fitting in zip(pairs, encoded, fits):
             if not fitting:
                 detail = f"{len(one.source)} source and {len(one.target)} target pieces"
-                reason = f"longer than task.longest = {self._most} pieces"
+                reason = f"longer than task.max_length = {self._most} pieces"
                 self.corpus.ledger.drop("train", pair.origin, pair.line, reason, detail)
         self._pairs["train"] = list(compress(pairs, fits))
         self._encoded["train"] = list(compress(encoded, fits))
@@ -87,7 +87,7 @@ class EncodedPairs:
     def check_lengths(self, model: Any, batch_tokens: int) -> None:
         """Pairs that the model has no positions for, or a training step no tokens, are named before the first step."""
         room = batch_tokens - 1  # one is the closing symbol's
-        remedy = f"leave such pairs out with task.longest={room}, or raise training.batch_tokens"
+        remedy = f"leave such pairs out with task.max_length={room}, or raise training.batch_tokens"
         why = f"training.batch_tokens = {batch_tokens} has room for {room} pieces"
         self._refuse_longer(room, ("train",), why, remedy)
         self._most = min(self._most, room)
@@ -95,8 +95,8 @@ class EncodedPairs:
         if limits:
             room = min(limits) - 1
             remedy = (
-                f"leave such training pairs out with task.longest={room}, cut or split the others, or raise "
-                "model.position.longest"
+                f"leave such training pairs out with task.max_length={room}, cut or split the others, or raise "
+                "model.position.max_length"
             )
             self._refuse_longer(room, self._encoded, f"the model has positions for {room} pieces", remedy)
             self._most = min(self._most, room)

@@ -110,7 +110,7 @@ class Parsing:
         """A tree has more symbols than the usual limit allows, but not more than it learned."""
         if session.options.max_length:
             return session
-        most = self.translation.config.longest + 1
+        most = self.translation.config.max_length + 1
         return session.with_options(session.options.model_copy(update={"max_length": most}))
 
     def parse(self, session: Session, sentences: Sequence[Sequence[str]]) -> list[list[Parsed]]:

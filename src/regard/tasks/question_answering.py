@@ -52,10 +52,10 @@ class QuestionAnsweringConfig(TaskPart):
     """
 
     kind: str = "question-answering"
-    longest: int = Field(384, ge=8)  # tokens of a window: question, context and the symbols around them
+    max_length: int = Field(384, ge=8)  # tokens of a window: question, context and the symbols around them
     stride: int = Field(128, ge=1)  # tokens from the start of a window to that of the next
-    longest_question: int = Field(64, ge=1)  # tokens; what is longer is cut, and listed
-    longest_answer: int = Field(30, ge=1)  # tokens
+    max_question_length: int = Field(64, ge=1)  # tokens; what is longer is cut, and listed
+    max_answer_length: int = Field(30, ge=1)  # tokens
     unanswerable: Literal["auto", "yes", "no"] = "auto"  # whether it may say nothing; auto: if training questions do
     threshold: float = 0.0  # how much more log-probable than any answer it must be that there is none
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
@@ -98,7 +98,7 @@ class QuestionAnswering:
 
     def framed(self, config: QuestionAnsweringConfig, overlap: int = 0) -> Frame:
         specials = self.vocabularies.target.specials
-        return Frame(specials, config.longest, config.stride, config.longest_question, overlap)
+        return Frame(specials, config.max_length, config.stride, config.max_question_length, overlap)
 
     def changed(self, changes: dict[str, Any], overlap: int = 0) -> QuestionAnswering:
         """The same with other limits, for questions that users ask; with an overlap, windows of that instead of a
@@ -117,7 +117,7 @@ class QuestionAnswering:
 
     def head(self, body: Any) -> nn.Module:
         """Two numbers for every token: how much it is a start, and how much an end."""
-        check_length(body, self.config.longest)
+        check_length(body, self.config.max_length)
         return TokenHead(body.width, 2, self.config.dropout)
 
     # -- examples and batches -------------------------------------------------------------------------------
@@ -126,17 +126,17 @@ class QuestionAnswering:
         """Windows of every question; what is cut, and what cannot be found exactly, is listed for a split."""
         contexts = read_contexts(self.tokenizer, [one.context for one in asked])
         questions = self.tokenizer.encode_batch([one.question for one in asked])
-        most = self.config.longest_question
+        most = self.config.max_question_length
         stretches: list[Stretch] = []
         inexact = long = windowed = nowhere = 0
         longer = sum(len(ids) > most for ids in questions)
         if longer and not split:
-            message = f"{longer} of {len(asked)} questions are longer than task.longest_question = {most} tokens"
+            message = f"{longer} of {len(asked)} questions are longer than task.max_question_length = {most} tokens"
             warnings.warn(f"{message}; their ends were cut off", stacklevel=4)
         for number, (one, ids) in enumerate(zip(asked, questions, strict=True)):
             context, question = contexts[one.context], np.array(ids[:most], dtype=np.int32)
             if split and len(ids) > most:
-                reason = f"a question longer than task.longest_question = {most} tokens"
+                reason = f"a question longer than task.max_question_length = {most} tokens"
                 cut = f"{len(ids) - most} tokens were cut"
                 self.corpus.ledger.truncate(split, one.origin, one.line, reason, cut)
             start, last = NOT_HERE, NOT_HERE
@@ -144,7 +144,7 @@ class QuestionAnswering:
                 text, place = one.answers[0]
                 start, last = context.tokens(place, place + len(text))
                 inexact += start >= 0 and context.characters(start, last) != (place, place + len(text))
-                long += last - start >= self.config.longest_answer
+                long += last - start >= self.config.max_answer_length
             before = len(stretches)
             for first, size in self.frame.windows(question, len(context.ids_S)):
                 held = first <= start and last < first + size and start >= 0
@@ -161,9 +161,9 @@ class QuestionAnswering:
         notes = {
             f"{split}: {inexact} answers begin or end inside a piece of the tokenizer; the whole pieces stand for them":
                 inexact,
-            f"{split}: {long} answers are longer than task.longest_answer = {self.config.longest_answer} tokens and "
-            "will not be found": long,
-            f"{split}: {nowhere} answers are held whole by no window; raise task.longest or lower task.stride": nowhere,
+            f"{split}: {long} answers are longer than task.max_answer_length = {self.config.max_answer_length} tokens "
+            "and will not be found": long,
+            f"{split}: {nowhere} answers fit into no window; raise task.max_length or lower task.stride": nowhere,
             f"{split}: {windowed} questions have contexts longer than a window, {windows} windows in all": windowed,
         }  # fmt: skip
         self.corpus.ledger.notes.extend(note for note, count in notes.items() if count)
@@ -188,7 +188,8 @@ class QuestionAnswering:
         refuse_target(target)
         question, context = question_and_context([raw])[0]
         item = self.encode([Asked(question, context)])[0]
-        check_enclosed(replace(self.frame.enclose(item), cut=len(item.context.ids_S) - item.size), self.config.longest)
+        cut = len(item.context.ids_S) - item.size
+        check_enclosed(replace(self.frame.enclose(item), cut=cut), self.config.max_length)
         return self.probe_examples(session, [item])
 
     def probe_examples(self, session: Session, items: Sequence[Stretch]) -> Probe:
@@ -209,7 +210,7 @@ class QuestionAnswering:
         self, session: Session, generator: np.random.Generator, rows: int, length: int
     ) -> list[Stretch]:
         """A question of one token, and a context."""
-        room = room_of(session.model, self.config.longest, length)
+        room = room_of(session.model, self.config.max_length, length)
         question = random_ids(generator, self.tokenizer, 1).astype(np.int32)
         sizes = random_lengths(rows, max(room - self.frame.before(question) - 1, 1))
         contexts = [read("", random_ids(generator, self.tokenizer, size).tolist(), [(0, 0)] * size) for size in sizes]
@@ -252,7 +253,7 @@ class QuestionAnswering:
         starts_BS, lasts_BS, nowhere_B = log_places
         nowhere_1B = nowhere_B[:, None]
         nothing_B = (starts_BS.gather(1, nowhere_1B) + lasts_BS.gather(1, nowhere_1B)).flatten().tolist()
-        best_B = best_spans(starts_BS, lasts_BS, batch.context_BS, self.config.longest_answer, n_best)
+        best_B = best_spans(starts_BS, lasts_BS, batch.context_BS, self.config.max_answer_length, n_best)
         for window, nothing, rows in zip(windows, nothing_B, best_B, strict=True):
             found[window.number].add(window, self.frame, nothing, rows)
 

@@ -76,13 +76,13 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """[open] question [close] context [close] in at most ``longest`` tokens; the next window of a long context starts
-    ``stride`` tokens after the last one, or so that it has ``overlap`` tokens in common with it."""
+    """[open] question [close] context [close] in at most ``max_length`` tokens; the next window of a long context
+    starts ``stride`` tokens after the last one, or so that it has ``overlap`` tokens in common with it."""
 
     specials: Specials
-    longest: int
+    max_length: int
     stride: int
-    longest_question: int
+    max_question_length: int
     overlap: int = 0
 
     def before(self, question: np.ndarray) -> int:
@@ -91,11 +91,11 @@ class Frame:
 
     def windows(self, question: np.ndarray, size: int) -> Iterator[tuple[int, int]]:
         """(first, size) of stretches that cover a context of so many tokens."""
-        room = self.longest - self.before(question) - 1
+        room = self.max_length - self.before(question) - 1
         if room < 1:
             raise OptionError(
-                f"task.longest = {self.longest} leaves no room for a context beside a question of {len(question)} "
-                "tokens; raise it, or lower task.longest_question"
+                f"task.max_length = {self.max_length} leaves no room for a context beside a question of "
+                f"{len(question)} tokens; raise it, or lower task.max_question_length"
             )
         if not 0 <= self.overlap < room:
             raise OptionError(

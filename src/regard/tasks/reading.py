@@ -35,6 +35,6 @@ def check_length(body: Any, max_length: int) -> None:
     """A window wider than what the body reads is refused before training."""
     if body.max_length and max_length > body.max_length:
         raise OptionError(
-            f"the body reads {body.max_length} tokens, but task.longest is {max_length}; set "
-            f"task.longest={body.max_length}"
+            f"the body reads {body.max_length} tokens, but task.max_length is {max_length}; set "
+            f"task.max_length={body.max_length}"
         )

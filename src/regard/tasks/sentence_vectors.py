@@ -36,13 +36,13 @@ class Vectors(NamedTuple):
 
 @dataclass(frozen=True)
 class Embedder:
-    """A body and how its states become one vector; ``longest`` tokens are read (0: as many as there are)."""
+    """A body and how its states become one vector; ``max_length`` tokens are read (0: as many as there are)."""
 
     body: Any
     head: VectorHead
     tokenizer: Tokenizer
     specials: Specials
-    longest: int
+    max_length: int
     device: torch.device
 
     @classmethod
@@ -55,7 +55,7 @@ class Embedder:
         pooling: Pooling = "mean",
         unit: bool = True,
         specials: Specials | None = None,
-        longest: int = 0,
+        max_length: int = 0,
     ) -> Embedder:
         """Of any model that is a body, or has one under its head."""
         body: Any = model.body if isinstance(model, Headed) else model
@@ -63,13 +63,13 @@ class Embedder:
             raise OptionError(
                 f"{type(body).__name__} gives a text no states (see Body in regard.core.seams), so it cannot embed"
             )
-        limits = [limit for limit in (body.max_length, longest) if limit]
+        limits = [limit for limit in (body.max_length, max_length) if limit]
         head = VectorHead(Pool(pooling, body), unit=unit)
         return cls(body, head, tokenizer, specials or tokenizer.specials, min(limits, default=0), device)
 
     def enclose(self, texts: Sequence[str]) -> list[Enclosed]:
         """Between the symbols, cut to the window."""
-        window = Window(self.specials, self.longest or 1 << 62)
+        window = Window(self.specials, self.max_length or 1 << 62)
         made = enclose_all(self.tokenizer, window, [(text,) for text in texts])
         empty = [number for number, one in enumerate(made, start=1) if not len(one.tokens)]
         if empty:
@@ -92,7 +92,7 @@ class Embedder:
     def warn_of_cuts(self, cut: int, count: int) -> None:
         if cut:
             warnings.warn(
-                f"{cut} of {count} texts are longer than the {self.longest} tokens that the model reads; their ends "
+                f"{cut} of {count} texts are longer than the {self.max_length} tokens that the model reads; their ends "
                 "were cut off",
                 stacklevel=4,
             )

@@ -58,7 +58,7 @@ class Reader:
             silent += len(one.words) - there
             heard = first_window(pieces, self.window.room())
             if len(heard.words) < there:
-                reason = f"longer than task.longest = {self.window.longest} tokens"
+                reason = f"longer than task.max_length = {self.window.max_length} tokens"
                 ledger.truncate(split, one.origin, one.line, reason, f"{there - len(heard.words)} words were cut")
             if len(heard.words):
                 made.append(self.stretch(number, one, pieces, heard))

@@ -48,7 +48,7 @@ class TaggingConfig(TaskPart):
     labels: tuple[str, ...] = ()
     scheme: Literal["auto", "plain", "bio"] = "auto"  # auto: bio where all tags are O, B-… or I-…
     piece: Speaker = "first"  # of a word, which has its tag; "last" for models that read from left to right
-    longest: int = Field(256, ge=4)  # tokens that are read at once, the symbols around them among them
+    max_length: int = Field(256, ge=4)  # tokens that are read at once, the symbols around them among them
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
     label_smoothing: float = Field(0.0, ge=0, lt=1)
 
@@ -97,7 +97,7 @@ class Tagging:
         self.bio = config.scheme == "bio" or (config.scheme == "auto" and is_bio(config.labels))
         check_known_labels(stated(one for own in corpus.splits.values() for one in own), self.places)
         tokenizer = vocabularies.source  # the side that is read
-        window = Window(tokenizer.specials, config.longest)
+        window = Window(tokenizer.specials, config.max_length)
         self.reader = Reader(tokenizer, window, config.piece, self.places)
         self._encoded = {
             split: self.reader.learned(own, split, corpus.ledger) if split == "train" else self.reader.heard(own)
@@ -118,7 +118,7 @@ class Tagging:
 
     def head(self, body: Any) -> nn.Module:
         """W s + b."""
-        check_length(body, self.config.longest)
+        check_length(body, self.config.max_length)
         check_two_labels(self.config.labels)
         return TokenHead(body.width, len(self.config.labels), self.config.dropout)
 
@@ -139,7 +139,8 @@ class Tagging:
         """A text, split at whitespace."""
         refuse_target(target)
         sentence = worded(raw)
-        check_enclosed(self.reader.window.enclose(self.reader.pieces([sentence])[0].ids.tolist()), self.config.longest)
+        enclosed = self.reader.window.enclose(self.reader.pieces([sentence])[0].ids.tolist())
+        check_enclosed(enclosed, self.config.max_length)
         item = self.reader.heard([sentence])[0]
         names = tuple(sentence.words[word] for word in item.words_M)
         return replace(self.probe_examples(session, [item]), names=names)
@@ -153,7 +154,7 @@ class Tagging:
     def random_examples(
         self, session: Session, generator: np.random.Generator, rows: int, length: int
     ) -> list[Stretch]:
-        room, nothing = room_of(session.model, self.config.longest, length), np.zeros(0, np.int64)
+        room, nothing = room_of(session.model, self.config.max_length, length), np.zeros(0, np.int64)
         texts = random_texts(generator, self.reader.tokenizer, rows, room)
         return [Stretch(row, text, nothing, nothing, nothing) for row, text in enumerate(texts)]
 

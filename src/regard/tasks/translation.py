@@ -50,7 +50,7 @@ class TeacherForcing(TaskPart):
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     consistency: float = Field(0.0, ge=0)  # R-Drop's α: every pair passes twice and must agree with itself; 0: once
     word_dropout: float = Field(0.0, ge=0, lt=1)  # in training so many of the pieces that are read become <unk>
-    longest: int = Field(256, ge=1)  # training pairs with more pieces on a side are left out, and listed
+    max_length: int = Field(256, ge=1)  # training pairs with more pieces on a side are left out, and listed
 
 
 class TranslationConfig(TeacherForcing):
@@ -94,7 +94,7 @@ class Translation:
         self.config = config
         self.corpus = corpus
         self.vocabularies = vocabularies
-        self.pairs = EncodedPairs(corpus, vocabularies, config.longest, config.both_ways)
+        self.pairs = EncodedPairs(corpus, vocabularies, config.max_length, config.both_ways)
         if vocabularies.dropout and "train" in corpus.splits:
             self.pairs.cut_otherwise(vocabularies.dropout, seed)
         self.alignment_head: Head | None = None  # chosen on validation data when it is first asked for
@@ -195,13 +195,13 @@ class Translation:
 
     def engine(self, model: nn.Module, device: torch.device) -> TorchEngine:
         """What searches for answers with this model, where no other engine is given."""
-        longest = max_lengths_of(model)[1]
+        max_length = max_lengths_of(model)[1]
         return TorchEngine(
             cast(Decodable, model),
             lambda sources: tuple(move(one, device) for one in self.source_batch(sources)),
             symbols=Symbols.of(self.vocabularies.target.specials),
             device=device,
-            room=lambda source: longest,
+            room=lambda source: max_length,
         )
 
     def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:
@@ -292,14 +292,14 @@ def stripped(texts: Sequence[str]) -> list[str]:
     return [text.strip() for text in texts]
 
 
-def check_source_lengths(sources: Sequence[Sequence[int]], longest: int) -> None:
+def check_source_lengths(sources: Sequence[Sequence[int]], max_length: int) -> None:
     """Names every input that has more pieces than the model has positions, its closing symbol among them."""
-    if not longest:
+    if not max_length:
         return
-    long = [f"{place} ({len(one)})" for place, one in enumerate(sources, start=1) if len(one) + 1 > longest]
+    long = [f"{place} ({len(one)})" for place, one in enumerate(sources, start=1) if len(one) + 1 > max_length]
     if long:
         raise OptionError(
-            f"the model reads at most {longest - 1} pieces; more have (input, pieces): {', '.join(long[:20])}"
+            f"the model reads at most {max_length - 1} pieces; more have (input, pieces): {', '.join(long[:20])}"
             + (f" and {len(long) - 20} others" if len(long) > 20 else "")
-            + "; cut or split them, or train with a larger model.position.longest"
+            + "; cut or split them, or train with a larger model.position.max_length"
         )

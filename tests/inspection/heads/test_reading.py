@@ -106,7 +106,7 @@ def test_what_is_too_long_is_refused_with_the_remedy(family: str, message: str) 
 
 
 def test_long_sources_and_targets_are_refused(tmp_path: Path) -> None:
-    position: Any = {"kind": "learned", "longest": 9}
+    position: Any = {"kind": "learned", "max_length": 9}
     run = translator(tmp_path, {"position": position})
     with pytest.raises(OptionError, match="the model reads at most 8 pieces"):
         read(run, TEXT)

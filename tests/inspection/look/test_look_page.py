@@ -122,7 +122,8 @@ def test_a_tagger_shows_the_tags_of_every_word(tmp_path: Path) -> None:
 
 
 def test_a_question_shows_its_answers_and_the_symbols_around_it(tmp_path: Path) -> None:
-    task = {"kind": "question-answering", "longest": 40, "longest_question": 16, "stride": 8, "unanswerable": "yes"}
+    lengths = {"max_length": 40, "max_question_length": 16, "stride": 8}
+    task = {"kind": "question-answering", **lengths, "unanswerable": "yes"}
     run = headed_run(tmp_path, {**CLASSIFIER, "data": {"kind": "world-questions"}, "task": task})
     asked = "wer singt ?\tein Vogel singt"
     text = look(run, [asked]).data["texts"][0]
@@ -137,7 +138,7 @@ def test_a_question_shows_its_answers_and_the_symbols_around_it(tmp_path: Path) 
 
 
 def test_what_gives_vectors_is_looked_into(tmp_path: Path) -> None:
-    task = {"kind": "embedding", "longest": 24}
+    task = {"kind": "embedding", "max_length": 24}
     run = headed_run(tmp_path, {**CLASSIFIER, "data": {"kind": "small-world"}, "task": task})
     text = look(run, ["ein Vogel singt"]).data["texts"][0]
     assert len(text["heads"]) == 6

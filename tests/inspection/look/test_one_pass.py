@@ -77,7 +77,7 @@ def test_one_pass_under_a_head(settings: dict[str, Any], tmp_path: Path) -> None
 
 
 def test_one_pass_a_question(tmp_path: Path) -> None:
-    task = {"kind": "question-answering", "longest": 40, "longest_question": 16, "stride": 8}
+    task = {"kind": "question-answering", "max_length": 40, "max_question_length": 16, "stride": 8}
     run = headed_run(tmp_path, {**CLASSIFIER, "data": {"kind": "world-questions"}, "task": task})
     with counted(run) as counts:
         look(run, ["wer singt ?\tein Vogel singt"])

@@ -119,7 +119,7 @@ def recipe(
     return {
         "name": f"{problem}-{length}", "seed": seed, "data": data, "model": dict(model), "training": training,
         "tokenizer": {"kind": "word", "minimum_frequency": 1},
-        "task": {"kind": "translation", "label_smoothing": 0.0, "longest": 2 * length + 2},
+        "task": {"kind": "translation", "label_smoothing": 0.0, "max_length": 2 * length + 2},
     }  # fmt: skip
 
 

@@ -40,14 +40,14 @@ def engine_of(run: Run, dtype: str = "float32", folder: Path | None = None) -> C
         end = target.specials.eos
         symbols = Symbols(None, end, tuple(id for id in target.specials.known() if id != end))
         speaker: Speaker = Writer(tokens(target, len(model.embedding.weight)))
-        longest = 0  # whoever writes on minds the context
+        max_length = 0  # whoever writes on minds the context
     else:
         symbols = Symbols.of(target.specials)
         rows = len(model.source_embedding.weight), len(model.target_embedding.weight)
         speaker = Translator(tokens(source, rows[0]), tokens(target, rows[1]))
-        longest = model.max_lengths[1]
+        max_length = model.max_lengths[1]
     device = "cuda" if run.device.type == "cuda" else "cpu"
-    return Ctranslate2Engine(folder, dtype, speaker, symbols, longest, device)
+    return Ctranslate2Engine(folder, dtype, speaker, symbols, max_length, device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +110,10 @@ class Ctranslate2Engine:
     """
 
     def __init__(
-        self, folder: Path, dtype: str, speaker: Speaker, symbols: Symbols, longest: int = 0, device: str = "cpu"
+        self, folder: Path, dtype: str, speaker: Speaker, symbols: Symbols, max_length: int = 0, device: str = "cpu"
     ) -> None:
         self.folder, self.dtype, self.speaker, self.symbols = folder, dtype, speaker, symbols
-        self.longest, self.device = longest, device
+        self.max_length, self.device = max_length, device
         self.threads = torch.get_num_threads()
         self._models: dict[int, Any] = {}
 
@@ -153,7 +153,7 @@ class Ctranslate2Engine:
             raise OptionError("answers that begin with a prompt are not asked of CTranslate2; use --engine torch")
         if not inputs:
             return []
-        limits = [min(options.limit(len(one)), self.longest or sys.maxsize) for one in inputs]
+        limits = [min(options.limit(len(one)), self.max_length or sys.maxsize) for one in inputs]
         asking = Asking(inputs, limits, options, watch)
         plan = [Batch(places, watch is not None) for places in self._plan(inputs, options)]
         while plan:

@@ -46,7 +46,7 @@ SETTINGS = Settings(
     given=(
         *SIZES,
         Setting("hidden_act", "feed_forward.activation", "gelu", ACTIVATIONS),
-        Setting("max_position_embeddings", "position.longest", 512),
+        Setting("max_position_embeddings", "position.max_length", 512),
     ),
     fixed={**FIXED, "position.first": 0},
     required=REQUIRED,

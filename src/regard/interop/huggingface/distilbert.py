@@ -18,7 +18,7 @@ SETTINGS = Settings(
         Setting("n_heads", "heads", 12),
         Setting("hidden_dim", "feed_forward.width", 3072),
         Setting("activation", "feed_forward.activation", "gelu", ACTIVATIONS),
-        Setting("max_position_embeddings", "position.longest", 512),
+        Setting("max_position_embeddings", "position.max_length", 512),
         Setting("dropout", "dropout", 0.1),
         Setting("tie_word_embeddings", "tied", True, ONE_MATRIX),
     ),

@@ -76,14 +76,14 @@ def enclosed(tokenizer: Tokenizer) -> library.Tokenizer:
     return raw
 
 
-def enclosing_settings(tokenizer: Tokenizer, longest: int, segments: int) -> dict[str, Any]:
+def enclosing_settings(tokenizer: Tokenizer, max_length: int, segments: int) -> dict[str, Any]:
     """tokenizer_config.json; a spelled special symbol is one there, since gaps are written so."""
     ids = {ours: tokenizer.specials.named()[ours] for ours in NAMED}
     named = {NAMED[ours]: tokenizer.raw.id_to_token(id) for ours, id in ids.items() if id >= 0}
     inputs = ["input_ids", "token_type_ids", "attention_mask"] if segments > 1 else ["input_ids", "attention_mask"]
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": longest,
+        "model_max_length": max_length,
         "model_input_names": inputs,
         "clean_up_tokenization_spaces": False,
         **named,

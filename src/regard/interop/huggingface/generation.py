@@ -39,7 +39,7 @@ def generation_settings(strategy: Any) -> dict[str, Any]:
     return {"do_sample": True} | {name: getattr(strategy, name) for name in SAMPLING}
 
 
-def answer_settings(strategy: Any, specials: Specials, longest: int) -> dict[str, Any]:
+def answer_settings(strategy: Any, specials: Specials, max_length: int) -> dict[str, Any]:
     """The same for an encoder–decoder: what is never chosen, and how many tokens there are, the opening one too."""
     forbidden = sorted({specials.pad, specials.sos})
-    return {**generation_settings(strategy), "suppress_tokens": forbidden, "max_length": longest + 1}
+    return {**generation_settings(strategy), "suppress_tokens": forbidden, "max_length": max_length + 1}

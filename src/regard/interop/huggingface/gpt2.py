@@ -15,7 +15,7 @@ SETTINGS = Settings(
         Setting("n_layer", "layers", 12),
         Setting("n_embd", "width", 768),
         Setting("n_head", "heads", 12),
-        Setting("n_positions", "position.longest", 1024),
+        Setting("n_positions", "position.max_length", 1024),
         Setting("n_inner", "feed_forward.width", None),
         Setting("activation_function", "feed_forward.activation", "gelu_new", ACTIVATIONS),
         Setting("layer_norm_epsilon", "norm.epsilon", 1e-5),

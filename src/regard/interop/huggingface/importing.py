@@ -147,7 +147,7 @@ def symbols_of(
 
 def longest_of(table: dict[str, Any]) -> Any:
     """How many positions there are."""
-    return table.get("context") or table["position"].get("longest")
+    return table.get("context") or table["position"].get("max_length")
 
 
 def vocabularies_of(sides: Sides, specials: Specials) -> Vocabularies:

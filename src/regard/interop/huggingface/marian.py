@@ -21,7 +21,7 @@ SIZES = (
     Setting("decoder_layers", "decoder_layers", 12),
     Setting("d_model", "width", 1024),
     Setting("encoder_attention_heads", "heads", 16),
-    Setting("max_position_embeddings", "position.longest", 1024),
+    Setting("max_position_embeddings", "position.max_length", 1024),
     Setting("encoder_ffn_dim", "feed_forward.width", 4096),
     Setting("activation_function", "feed_forward.activation", "gelu", ACTIVATIONS),
     Setting("dropout", "dropout", 0.1),
@@ -118,7 +118,7 @@ norm = written  # its weight and its bias lie along the stream too
 
 def positions(table: Mapping[str, Any]) -> dict[str, Tensor]:
     """The sinusoids as they save them, if they do."""
-    (table_SD,) = READS.part(sinusoids(torch.arange(table["position"]["longest"]), table["width"]))
+    (table_SD,) = READS.part(sinusoids(torch.arange(table["position"]["max_length"]), table["width"]))
     return {f"model.{side}.embed_positions.weight": table_SD.clone() for side in ("encoder", "decoder")}
 
 

@@ -31,11 +31,12 @@ def tensors(table: Mapping[str, Any]) -> Iterator[Pairing]:
 def read_positions(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     """Their table has rows that no token stands at: up to the one with the padding symbol's number."""
     first = config.get("pad_token_id", 1) + 1
-    return {"position": {"kind": "learned", "join": "add", "longest": config.get(LONGEST, 512) - first, "first": first}}
+    max_length = config.get(LONGEST, 512) - first
+    return {"position": {"kind": "learned", "join": "add", "max_length": max_length, "first": first}}
 
 
 def write_more(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    rows = (at(table, "position.longest") or 0) + (at(table, "position.first") or 0)
+    rows = (at(table, "position.max_length") or 0) + (at(table, "position.first") or 0)
     return {**bert.write_more(table, problems), LONGEST: rows}
 
 

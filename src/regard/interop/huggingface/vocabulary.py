@@ -231,7 +231,7 @@ def symbol_ids(specials: Specials) -> dict[str, int | None]:
     return {name: id if id >= 0 else None for name, id in known.items()}
 
 
-def tokenizer_settings(tokenizer: Tokenizer, longest: int, *, own: bool) -> dict[str, Any]:
+def tokenizer_settings(tokenizer: Tokenizer, max_length: int, *, own: bool) -> dict[str, Any]:
     """The files beside tokenizer.json by which AutoTokenizer finds the same ids.
 
     A text that merely spells a special symbol of a tokenizer of our own (``own``) gives ordinary pieces there too.
@@ -240,7 +240,7 @@ def tokenizer_settings(tokenizer: Tokenizer, longest: int, *, own: bool) -> dict
     named = {NAMED[ours]: tokenizer.raw.id_to_token(id) for ours, id in ids.items() if id >= 0}
     settings = {
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_max_length": longest,
+        "model_max_length": max_length,
         "model_input_names": ["input_ids", "attention_mask"],
         "clean_up_tokenization_spaces": False,
         "split_special_tokens": own,

@@ -129,7 +129,7 @@ class ImageModality:
     def limited(self, max_length: int, keep: str) -> ImageModality:
         if max_length or keep != "start":
             raise OptionError(
-                "pictures are read whole, so that task.longest and task.keep have no effect; leave them out, and set "
+                "pictures are read whole: task.max_length and task.keep have no effect; leave them out, and set "
                 "input.size if pictures are to be smaller"
             )
         return self

@@ -32,10 +32,10 @@ class Enclosed:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """At most ``longest`` tokens, symbols included."""
+    """At most ``max_length`` tokens, symbols included."""
 
     specials: Specials
-    longest: int
+    max_length: int
     keep: Keep = "start"
 
     @property
@@ -48,9 +48,9 @@ class Window:
 
     def room(self, texts: int = 1) -> int:
         """Tokens that one text, or two together, may have."""
-        room = self.longest - len(self.opening) - texts * len(self.closing)
+        room = self.max_length - len(self.opening) - texts * len(self.closing)
         if room < texts:
-            raise OptionError(f"task.longest = {self.longest} leaves no room for a text; raise it")
+            raise OptionError(f"task.max_length = {self.max_length} leaves no room for a text; raise it")
         return room
 
     def enclose(self, first: Sequence[int], second: Sequence[int] | None = None) -> Enclosed:
