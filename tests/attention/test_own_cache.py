@@ -13,7 +13,7 @@ from torch.nn import functional
 from regard.attention import AttentionContext, MechanismPart
 from regard.attention.heads import HeadShape, SelfAttention
 from regard.attention.masks import Mask
-from regard.attention.places import Ages, grown, joined, reordered
+from regard.attention.places import Ages, advanced, joined, reordered
 from regard.core.config import parse
 from regard.core.errors import NoMatrix, OptionError
 from regard.core.ports import text_ports
@@ -57,7 +57,7 @@ class Linear(nn.Module):
         if cache is not None:
             sums_BHTKV = sums_BHTKV + cache.sum_BHKV[:, :, None]
             cache.sum_BHKV = sums_BHTKV[:, :, -1]
-            cache.ages = grown(cache.ages, k.shape[-2], mask.lengths_B)
+            cache.ages = advanced(cache.ages, k.shape[-2], mask.lengths_B)
         out = torch.einsum("bhtk,bhtkv->bhtv", q, sums_BHTKV)
         return out[..., :-1] / out[..., -1:]
 

@@ -65,7 +65,7 @@ def test_stopping_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("regard.runs.train.train", stop)
     found = regard("demo", "--out", tmp_path)
     assert found.code == 130
-    assert found.err.endswith("stopped after step 5; the next demo starts anew\n")
+    assert found.err.endswith("stopped after step 5; the next demo starts from the beginning\n")
 
 
 def test_a_demo_that_was_stopped_before_its_first_step_makes_way_for_the_next(

@@ -231,13 +231,13 @@ def test_the_bar_shows_step_loss_speed_and_time_left(tmp_path: Path, monkeypatch
     )
     monkeypatch.setattr("regard.cli.console.notes", terminal)
     with TrainingBar(tmp_path) as bar:
-        bar.started(40, 0)
+        bar.on_start(40, 0)
         for step in range(1, 11):
-            bar.stepped(step, {"loss": 5.0 - step / 10, "tokens": 300.0, "seconds": 0.25})
+            bar.on_step(step, {"loss": 5.0 - step / 10, "tokens": 300.0, "seconds": 0.25})
             bar.bar.refresh()
-        bar.validated(10, {"loss": 3.21, "token_accuracy": 0.5, "seconds": 2.5})
+        bar.on_validation(10, {"loss": 3.21, "token_accuracy": 0.5, "seconds": 2.5})
         bar.bar.refresh()
-        bar.finished(10)
+        bar.on_end(10)
     shown = next(line for line in reversed(screen.getvalue().splitlines()) if "10/40" in line)
     assert "loss 4.000" in shown
     assert "validation 3.210" in shown

@@ -14,14 +14,14 @@ def test_counts_and_lines_are_kept_by_split_and_file(tmp_path):
     ledger.record("train", "a.en", read=7, kept=6)
     ledger.duplicate("train", "a.en", 5, "same source and target as earlier", "a.en line 2")
     ledger.truncate("train", "a.en", 6, "longer than 11 pieces", "13 pieces")
-    ledger.mend("train", "a.en", 7, "an answer was moved")
+    ledger.correct("train", "a.en", 7, "an answer was moved")
     ledger.record("test", "t.en", read=2, kept=2)
     ledger.check()
     ledger.save(tmp_path / "ledger.json")
     saved = read_json(tmp_path / "ledger.json")
     assert saved["files"][0] == {
         "split": "train", "file": "a.en", "read": 7, "kept": 6, "skipped": 1, "truncated": 1, "duplicated": 1,
-        "in_two_splits": 0, "mended": 1,
+        "in_two_splits": 0, "corrected": 1,
     }
     assert saved["exceptions"][0] == {
         "what": "skipped", "split": "train", "file": "a.en", "line": 3, "reason": "the source is empty",
@@ -66,5 +66,5 @@ def test_lost_lines_are_noticed():
     ledger = Ledger()
     ledger.record("train", "a", read=5, kept=5)
     ledger.splits["train"] = 4
-    with pytest.raises(AssertionError, match="5 lines were kept, but 4 stand in the splits"):
+    with pytest.raises(AssertionError, match="5 lines were kept, but 4 are in the splits"):
         ledger.check()

@@ -58,8 +58,8 @@ def test_brackets_in_words_are_escaped_and_come_back() -> None:
         ("(S (NP) (VP x))", "a bracket holds no words"),
         ("(S (NP (DT the)", "a bracket is not closed"),
         ("(S a))", "a bracket is closed that was not opened"),
-        ("(S a) (S b)", "something stands outside of the brackets"),
-        ("word", "something stands outside of the brackets"),
+        ("(S a) (S b)", "found something outside of the brackets"),
+        ("word", "found something outside of the brackets"),
         ("(S ((NP a b)))", "a bracket inside has no label"),
         ("( (S a b) (S c d) )", "the brackets around all have no label, and hold more than one tree"),
     ],
@@ -72,7 +72,7 @@ def test_what_is_no_tree_is_refused_for_its_reason(text: str, reason: str) -> No
 
 @pytest.mark.parametrize(("label", "children"), [("", "a"), ("N P", "a"), ("S(", "a"), ("S", ()), ("S", ("",))])
 def test_a_tree_that_could_not_be_written_cannot_be_made(label: str, children: tuple[str, ...]) -> None:
-    with pytest.raises(DataError, match=r"is no label|nothing stands below|is no word"):
+    with pytest.raises(DataError, match=r"is no label|nothing is below|is no word"):
         Tree(label, tuple(children))
 
 

@@ -15,7 +15,7 @@ from regard.data.texts import HeldText
 from regard.data.token_files import token_file
 from regard.data.tokenizers import BpeTokenizer, Tokenizer
 from regard.data.vocabularies import Vocabularies
-from regard.data.word_pieces import MASK, WordPieceTokenizer, going_on
+from regard.data.word_pieces import MASK, WordPieceTokenizer, continues_word
 
 TEXTS = ["The walking cat talked, walked and walks.", "Talking cats walk; a café talks!"] * 4
 PIECES = WordPieceTokenizer(vocabulary=70).train(TEXTS)
@@ -66,15 +66,15 @@ def test_blocks_give_the_tokens_of_the_whole_text() -> None:
 
 
 def test_pieces_that_go_on_with_a_word() -> None:
-    goes_on, ids = going_on(PIECES), PIECES.encode("the talkeds , cats")
+    goes_on, ids = continues_word(PIECES), PIECES.encode("the talkeds , cats")
     assert len(goes_on) == PIECES.size
     assert [PIECES.token(id).startswith("##") for id in ids] == goes_on[ids].tolist()
     assert goes_on[ids].any()
     assert not goes_on[[SOS, EOS, UNK, MASK]].any()
     bpe = BpeTokenizer(vocabulary=280).train(TEXTS)
     ids = bpe.encode("the unheard cat")
-    assert going_on(bpe)[ids].tolist() == [not bpe.token(id).startswith("▁") for id in ids]
-    assert (~going_on(bpe)[ids]).sum() == 3, "three words"
+    assert continues_word(bpe)[ids].tolist() == [not bpe.token(id).startswith("▁") for id in ids]
+    assert (~continues_word(bpe)[ids]).sum() == 3, "three words"
 
 
 def test_the_small_world_is_there_as_running_text() -> None:

@@ -114,9 +114,9 @@ def test_a_penalty_lowers_what_was_said_and_nothing_else() -> None:
     asked = Sentences.of(None, [5, 5], prompts=[[3], [4, 0]], start=None)
     said = Said(asked, Sampling(repetition_penalty=1.5))
     logits_RW = torch.tensor([[1.0, -1.0, 0.5, 3.0, 2.0], [-4.0, 6.0, 7.0, 8.0, -2.0]])
-    found = said.discourage(logits_RW, torch.tensor([0, 1]))
+    found = said.penalise_repetition(logits_RW, torch.tensor([0, 1]))
     torch.testing.assert_close(found, torch.tensor([[1.0, -1.0, 0.5, 2.0, 2.0], [-6.0, 6.0, 7.0, 8.0, -3.0]]))
     said.add(torch.tensor([0, 1]), torch.tensor([[1], [2]]), torch.tensor([1, 0]))
-    found = said.discourage(logits_RW, torch.tensor([0, 1]))
+    found = said.penalise_repetition(logits_RW, torch.tensor([0, 1]))
     assert found[0, 1] == -1.5
     assert found[1, 2] == 7.0, "still reading its opening: what it chose was not heard"

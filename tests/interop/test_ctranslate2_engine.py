@@ -104,7 +104,7 @@ def test_order_is_kept_and_many_inputs_share_the_threads(translator: Path) -> No
     run = regard.load(translator)
     engine = engine_of(run)
     texts = [" ".join("abcdef"[place % 6] for _ in range(1 + place % 9)) for place in range(70)]
-    found = run.through(engine).predict(texts, Greedy())
+    found = run.with_engine(engine).predict(texts, Greedy())
     assert found == run.predict(texts, Greedy())
     assert engine.predict([], Greedy()) == []
 
@@ -164,7 +164,7 @@ def test_what_it_cannot_do_is_refused(translator: Path) -> None:
 def test_texts_are_written_on_as_by_torch(writer: Path) -> None:
     """Prompts of different lengths together, further than the context reaches, up to a stop string, as a stream."""
     run = regard.load(writer)
-    fast, prompts = run.through(engine_of(run)), ["the", "a bird sang to", "c"]
+    fast, prompts = run.with_engine(engine_of(run)), ["the", "a bird sang to", "c"]
     for options in (Greedy(max_length=20), Greedy(max_length=80), Beam(size=3, max_length=8, length_penalty=0.0)):
         assert fast.predict(prompts, options) == run.predict(prompts, options)
     ours, theirs = (one.continuation.predict(prompts, Greedy(max_length=60), stop=["ff", "lc"]) for one in (run, fast))
@@ -178,7 +178,7 @@ def test_texts_are_written_on_as_by_torch(writer: Path) -> None:
 
 def test_several_samples_each_end_at_their_stop(writer: Path) -> None:
     fast = regard.load(writer)
-    fast = fast.through(engine_of(fast))
+    fast = fast.with_engine(engine_of(fast))
     (found,) = fast.continuation.predict(["the"], Sampling(n_best=4, max_length=25, temperature=1.5), stop=["a"])
     assert len(found) == 4
     assert not any("a" in one.text for one in found)

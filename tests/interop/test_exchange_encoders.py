@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 import untrained
+from invalid_tags import TEXT, furthest
 from readers import (
     BODIES,
     BYTE_PAIRS,
@@ -24,7 +25,6 @@ from readers import (
     there,
 )
 from safetensors.torch import load_file, save_file
-from strangers import TEXT, furthest
 from torch import Tensor
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, BertForPreTraining, BertModel, pipeline
 
@@ -356,15 +356,15 @@ def test_a_real_model_reads_as_it_does_there(tmp_path: Path) -> None:
     assert (found.pieces, found.context) == (30522, 512)
     run, theirs = regard.load(tmp_path / "run"), BertModel.from_pretrained(folder).eval()
     texts = ["The capital of France is Paris.", "Ünïcode façade — 東京 costs 3.50$", "yes"]
-    asked_there = AutoTokenizer.from_pretrained(folder)(texts, padding=True, return_tensors="pt")
-    lengths_B, specials = asked_there["attention_mask"].sum(1), run.vocabularies.target.specials
-    for text, ids, length in zip(texts, asked_there["input_ids"].tolist(), lengths_B.tolist(), strict=True):
+    asked_of_transformers = AutoTokenizer.from_pretrained(folder)(texts, padding=True, return_tensors="pt")
+    lengths_B, specials = asked_of_transformers["attention_mask"].sum(1), run.vocabularies.target.specials
+    for text, ids, length in zip(texts, asked_of_transformers["input_ids"].tolist(), lengths_B.tolist(), strict=True):
         assert [specials.sos, *run.vocabularies.target.encode(text), specials.eos] == ids[:length]
-    answer = assert_same_states(theirs, run, asked_there["input_ids"], lengths_B)
+    answer = assert_same_states(theirs, run, asked_of_transformers["input_ids"], lengths_B)
     model: Any = run.model
     with torch.no_grad():
-        states = model(asked_there["input_ids"], lengths_B)
+        states = model(asked_of_transformers["input_ids"], lengths_B)
         assert furthest(model.pooler(states), answer.pooler_output) < 1e-4
     exported = export(tmp_path / "run", "huggingface", tmp_path / "out")
     back = AutoModel.from_pretrained(exported.folder).eval()
-    assert_same_states(back, run, asked_there["input_ids"], lengths_B)
+    assert_same_states(back, run, asked_of_transformers["input_ids"], lengths_B)

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import tokenizers as library
 import torch
-from safetensors.torch import load_file, save_file
-from strangers import (
+from invalid_tags import (
     CONTEXT,
     END,
     LLAMA3,
@@ -27,6 +26,7 @@ from strangers import (
     their_logits,
     tokens,
 )
+from safetensors.torch import load_file, save_file
 from tokenizers import models, processors
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 

@@ -7,13 +7,13 @@ import torch
 from torch import Tensor
 
 from regard.interop.huggingface.tensors import (
+    Interleaved,
     PairedHalves,
     Pairing,
     Row,
     Same,
     Shaping,
     Stacked,
-    TakingTurns,
     Transposed,
 )
 from regard.layers.positions import sinusoids
@@ -22,8 +22,8 @@ SHAPINGS: dict[str, tuple[Shaping, tuple[Tensor, ...]]] = {
     "same": (Same(), (torch.randn(3, 5),)),
     "transposed": (Transposed(), (torch.randn(3, 5),)),
     "paired halves": (PairedHalves(3), (torch.randn(3 * 14, 5),)),
-    "rows taking turns": (TakingTurns(0), (torch.randn(7, 5),)),
-    "columns taking turns": (TakingTurns(1), (torch.randn(3, 6),)),
+    "rows taking turns": (Interleaved(0), (torch.randn(7, 5),)),
+    "columns taking turns": (Interleaved(1), (torch.randn(3, 6),)),
     "row": (Row(), (torch.randn(1, 5),)),
     "stacked": (
         Stacked((6, 4, 7), (PairedHalves(3), PairedHalves(1), Same())),
@@ -55,7 +55,7 @@ def test_a_pairing_inside_a_model() -> None:
 
 
 def test_sines_and_cosines_take_turns() -> None:
-    assert TakingTurns(0).join([torch.arange(5)]).tolist() == [0, 3, 1, 4, 2]
+    assert Interleaved(0).join([torch.arange(5)]).tolist() == [0, 3, 1, 4, 2]
     angles_SC = torch.arange(4)[:, None] / 10000 ** (torch.arange(3) / 3)
     halves_SD = torch.cat((angles_SC.sin(), angles_SC.cos()), dim=1)
-    assert torch.allclose(TakingTurns(1).join([halves_SD]), sinusoids(torch.arange(4), 6), atol=1e-6)
+    assert torch.allclose(Interleaved(1).join([halves_SD]), sinusoids(torch.arange(4), 6), atol=1e-6)

@@ -11,20 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import regard
-from regard.runs.journal import Silent
+from regard.runs.journal import SilentObserver
 
 
-class Pace(Silent):
+class Pace(SilentObserver):
     """Makes a step last long enough to be hit from outside."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
-    def stepped(self, step: int, figures: Mapping[str, float]) -> None:
+    def on_step(self, step: int, figures: Mapping[str, float]) -> None:
         time.sleep(self.seconds)
 
 
-def die_before(operation: int, after_step: int) -> Silent:
+def die_before(operation: int, after_step: int) -> SilentObserver:
     """Kills this very process at its n-th move on the disk after a step: in the middle of a checkpoint, mostly."""
     counting = Counting(operation, after_step)
     for module, name in ((os, "fsync"), (os, "replace"), (shutil, "rmtree")):
@@ -32,7 +32,7 @@ def die_before(operation: int, after_step: int) -> Silent:
     return counting
 
 
-class Counting(Silent):
+class Counting(SilentObserver):
     """Counts disk operations from a given step on."""
 
     def __init__(self, left: int, after_step: int) -> None:
@@ -40,7 +40,7 @@ class Counting(Silent):
         self.after_step = after_step
         self.counts = False
 
-    def stepped(self, step: int, figures: Mapping[str, float]) -> None:
+    def on_step(self, step: int, figures: Mapping[str, float]) -> None:
         self.counts |= step > self.after_step
 
     def around(self, operation: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,7 +56,7 @@ class Counting(Silent):
 
 def train(recipe: Path, run: Path, pause: float = 0.0, dies: tuple[int, int] | None = None) -> None:
     """Goes on with a run, with a pause after every step; may die at an operation (the first number) after a step."""
-    observers: list[Silent] = [Pace(pause)]
+    observers: list[SilentObserver] = [Pace(pause)]
     if dies:
         observers.append(die_before(*dies))
     regard.train(recipe, run, resume=True, observers=observers)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, Arrays
 from regard.core.seams import Body
-from regard.layers.headed import Headed, TokenHead, without_writing
+from regard.layers.headed import Headed, TokenHead, without_decoder
 from tests.laws.families import DecoderOnly
 from tests.laws.subjects import ARRAY_READERS, ENCODERS, SUBJECTS, SYMBOLS, Subject
 
@@ -133,7 +133,7 @@ def test_what_it_reads_with_is_all_that_reading_needs(subject: Subject) -> None:
     """Without the rest the states are the same, every weight that is left is used, and none of the rest is kept."""
     whole: Any = subject.build()
     inputs = inputs_of(subject)
-    body = without_writing(copy.deepcopy(whole))
+    body = without_decoder(copy.deepcopy(whole))
     assert torch.equal(states(body, inputs).x_BND, states(whole, inputs).x_BND)
     model = Headed(body, TokenHead(whole.width, 3, 0.0)).train()
     model(inputs).square().sum().backward()
@@ -144,4 +144,4 @@ def test_what_it_reads_with_is_all_that_reading_needs(subject: Subject) -> None:
 
 def test_a_stranger_that_names_no_reading_part_is_refused() -> None:
     with pytest.raises(Exception, match="is no body that a head can stand on"):
-        without_writing(nn.Linear(2, 2))
+        without_decoder(nn.Linear(2, 2))

@@ -79,7 +79,7 @@ def test_saved_and_loaded_is_the_same(subject: Subject, tmp_path: Path) -> None:
     model, other = subject.build(seed=1), subject.build(seed=2)
     checkpoints.save_tensors(tmp_path / "weights", checkpoints.weights_of(model))
     assert not torch.equal(logits(other), logits(model))
-    checkpoints.put_weights(other, checkpoints.load_tensors(tmp_path / "weights"), "here")
+    checkpoints.load_weights(other, checkpoints.load_tensors(tmp_path / "weights"), "here")
     assert torch.equal(logits(other), logits(model))
 
 

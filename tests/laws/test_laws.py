@@ -212,7 +212,7 @@ def test_saved_and_loaded_is_the_same(subject: Subject, tmp_path: Path) -> None:
     weights = checkpoints.weights_of(model)
     checkpoints.save_tensors(tmp_path / "weights", weights)
     assert checkpoints.weights_hash(checkpoints.weights_of(other)) != checkpoints.weights_hash(weights)
-    checkpoints.put_weights(other, checkpoints.load_tensors(tmp_path / "weights"), "here")
+    checkpoints.load_weights(other, checkpoints.load_tensors(tmp_path / "weights"), "here")
     assert checkpoints.weights_hash(checkpoints.weights_of(other)) == checkpoints.weights_hash(weights)
     assert torch.equal(parallel(other, source, TARGET_BT), parallel(model, source, TARGET_BT))
 

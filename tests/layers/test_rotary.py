@@ -14,8 +14,8 @@ from regard.layers.rotary import (
     linear_frequencies,
     llama3_frequencies,
     rotary_frequencies,
+    rotate_complex,
     rotate_pairs,
-    turn_pairs,
     unscaled,
 )
 
@@ -62,7 +62,7 @@ def test_turning_is_rotating_pairs(dtype: torch.dtype) -> None:
     crooked = wide[..., 1:].unflatten(-1, (3, 10)).transpose(1, 2)  # rows of odd length that begin at an odd place
     spread = torch.randn(2, 3, 10, 7, dtype=dtype).transpose(-1, -2)
     for x_BHTK in (torch.randn(2, 3, 7, 10, dtype=dtype), crooked, spread):
-        turned = turn_pairs(x_BHTK, turns_TC)
+        turned = rotate_complex(x_BHTK, turns_TC)
         assert turned.dtype == dtype
         exact = rotate_pairs(x_BHTK.double(), angles_TC.double())
         tolerance = {torch.float64: 1e-6, torch.float32: 1e-5}.get(dtype, 2e-2)

@@ -526,4 +526,4 @@ def test_a_disk_that_is_full_when_figures_are_written_is_told_with_the_remedy(tm
     journal = MetricsFile(tmp_path / "gone" / "metrics.jsonl", every=1)
     remedy = r"metrics\.jsonl could not be written: .*Free some space, then go on with --resume"
     with pytest.raises(RunError, match=remedy):
-        journal.stepped(1, {"loss": 1.0})
+        journal.on_step(1, {"loss": 1.0})

@@ -22,7 +22,7 @@ from regard.runs.load import load
 from regard.runs.recipe import Recipe
 from regard.runs.train import build_model, train
 from regard.tasks.embedding import Embedding, EmbeddingConfig
-from regard.tasks.metrics.retrieval import mate_ranks, retrieval_scores
+from regard.tasks.metrics.retrieval import pair_ranks, retrieval_scores
 from regard.tasks.sentence_vectors import Embedder
 
 CPU = torch.device("cpu")
@@ -92,15 +92,15 @@ def test_what_is_cut_is_counted() -> None:
 def test_ranks_by_hand() -> None:
     queries = np.array([[1.0, 0], [0, 1], [0.6, 0.8]])
     others = np.array([[0.9, 0.1], [1.0, 0], [0.7, 0.7]])
-    assert mate_ranks(queries, others).tolist() == [2, 3, 1]
+    assert pair_ranks(queries, others).tolist() == [2, 3, 1]
     scores = retrieval_scores(queries, others)
     assert scores["source_to_target"]["retrieval_accuracy"] == pytest.approx(1 / 3)
     assert scores["source_to_target"]["mean_reciprocal_rank"] == pytest.approx((1 / 2 + 1 / 3 + 1) / 3)
     assert scores["target_to_source"]["retrieval_accuracy"] == pytest.approx(2 / 3)
     assert scores["retrieval_accuracy"] == 0.5
     assert scores["retrieval_accuracy_low"] < 0.5 < scores["retrieval_accuracy_high"]
-    assert mate_ranks(queries, others, ["a", "a", "b"]).tolist() == [1, 2, 1], "equal texts do not compete"
-    assert mate_ranks(np.ones((4, 2)), np.ones((4, 2))).tolist() == [4, 4, 4, 4], "equal vectors earn nothing"
+    assert pair_ranks(queries, others, ["a", "a", "b"]).tolist() == [1, 2, 1], "equal texts do not compete"
+    assert pair_ranks(np.ones((4, 2)), np.ones((4, 2))).tolist() == [4, 4, 4, 4], "equal vectors earn nothing"
     with pytest.raises(DataError, match="3 sources against 2 targets"):
         retrieval_scores(queries, others[:2])
 

@@ -22,7 +22,7 @@ from regard.data.tokenizers import CharacterTokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Greedy
 from regard.runs.recipe import Recipe
-from regard.tasks.language_modelling import LanguageModelConfig, LanguageModelling, Windows
+from regard.tasks.language_modelling import LanguageModelConfig, LanguageModelling, TokenWindows
 
 TEXT = "the cat sat on the mat and the dog sat on the cat; then all of them slept until the morning came.\n" * 3
 
@@ -45,11 +45,11 @@ def model_for(one: LanguageModelling, kind: str = "gpt") -> Any:
 
 def test_windows_meet_and_leave_nothing_out() -> None:
     tokens = np.arange(31)
-    windows = Windows(tokens, 7, whole=False)
+    windows = TokenWindows(tokens, 7, whole=False)
     assert [window.tokens.tolist() for window in windows][:2] == [list(range(8)), list(range(7, 15))]
     assert np.concatenate([window.tokens[1:] for window in windows]).tolist() == list(range(1, 31))
     assert windows.lengths().tolist() == [len(window.tokens) - 1 for window in windows] == [7, 7, 7, 7, 2]
-    assert all(len(window.tokens) == 8 for window in Windows(tokens, 7, 3, whole=True))
+    assert all(len(window.tokens) == 8 for window in TokenWindows(tokens, 7, 3, whole=True))
 
 
 def test_every_epoch_cuts_its_windows_elsewhere() -> None:
@@ -89,12 +89,12 @@ def test_scores_are_over_all_of_the_split() -> None:
 
 def test_documents_may_be_kept_apart() -> None:
     one = task(documents="apart", context=30)
-    batch = one.collate([Windows(np.array([5, 6, EOS, 7, 8, EOS, 9, 9]), 7, whole=True)[0]])
+    batch = one.collate([TokenWindows(np.array([5, 6, EOS, 7, 8, EOS, 9, 9]), 7, whole=True)[0]])
     assert batch.segments_BT is not None
     assert batch.segments_BT.tolist() == [[0, 0, 1, 1, 1, 2, 2]]
     model = model_for(one)
     before = one.states(model, batch)[0, 3:5]
-    other = one.collate([Windows(np.array([8, 5, EOS, 7, 8, EOS, 9, 9]), 7, whole=True)[0]])
+    other = one.collate([TokenWindows(np.array([8, 5, EOS, 7, 8, EOS, 9, 9]), 7, whole=True)[0]])
     torch.testing.assert_close(one.states(model, other)[0, 3:5], before)
 
 

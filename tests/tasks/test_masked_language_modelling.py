@@ -22,10 +22,10 @@ from regard.data.modalities.both import Modalities
 from regard.data.texts import HeldText
 from regard.data.tokenizers import CharacterTokenizer, Tokenizer
 from regard.data.vocabularies import Vocabularies
-from regard.data.word_pieces import MASK, WordPieceTokenizer, going_on
+from regard.data.word_pieces import MASK, WordPieceTokenizer, continues_word
 from regard.decoding.options import Greedy
 from regard.runs.evaluate import evaluate
-from regard.runs.journal import Silent
+from regard.runs.journal import SilentObserver
 from regard.runs.recipe import Recipe
 from regard.tasks.masked_language_modelling import MaskedLanguageModelConfig, MaskedLanguageModelling
 from regard.tasks.masking import Masking, document_spans, joined_spans
@@ -124,7 +124,7 @@ def test_special_symbols_are_never_chosen() -> None:
 
 def test_whole_words_are_hidden_together() -> None:
     one = task(words="whole", share=0.3, masked=1.0, random=0.0, documents="apart")
-    goes_on, split_words = going_on(PIECES), 0
+    goes_on, split_words = continues_word(PIECES), 0
     examples: Any = one.examples("train", 0).items
     for place in range(9):
         example, inside = examples[place], examples.plain(place)[1:-1]
@@ -266,13 +266,13 @@ TREE: dict[str, Any] = {
 }  # fmt: skip
 
 
-class StopsAfter(Silent):
+class StopsAfter(SilentObserver):
     """An accident after a step, checkpoint or not."""
 
     def __init__(self, step: int) -> None:
         self.step = step
 
-    def stepped(self, step: int, figures: Any) -> None:
+    def on_step(self, step: int, figures: Any) -> None:
         if step == self.step:
             raise KeyboardInterrupt
 
@@ -311,8 +311,8 @@ def test_pairs_are_halves_of_one_text_or_of_two() -> None:
         if pair.follows:
             assert second.tolist() == own_second.tolist()
         else:
-            strangers = (halves(other)[1] for other in range(len(pairs)) if other != place)
-            assert second.tolist() in [half[: len(own_second)].tolist() for half in strangers]
+            invalid_tags = (halves(other)[1] for other in range(len(pairs)) if other != place)
+            assert second.tolist() in [half[: len(own_second)].tolist() for half in invalid_tags]
         ways.add(pair.follows)
     assert ways == {0, 1}
     assert [tuple(map(str, pairs[2]))] == [tuple(map(str, one.examples("train", 0)[2]))]

@@ -10,7 +10,7 @@ import sacrebleu
 from sacrebleu.metrics import BLEU, CHRF
 
 from regard.core.errors import DataError, OptionError
-from regard.tasks.metrics.bleu import bleu, chrf, paired_significance, refuse_tokenizer
+from regard.tasks.metrics.bleu import bleu, check_bleu_tokenizer, chrf, paired_significance
 
 COLOURS = ("red", "blue", "green")
 REFERENCES = [f"the {colour} dog number {i} runs over a hill ." for i in range(7) for colour in COLOURS]
@@ -149,4 +149,4 @@ def test_chrf_of_answers_that_share_nothing_with_some_references() -> None:
 def test_a_tokenizer_that_needs_more_packages_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "MeCab", None)  # as if sacreBLEU's extra for Japanese were not installed
     with pytest.raises(OptionError, match=r"'ja-mecab' needs more than is installed: pip install 'sacrebleu\[ja\]'"):
-        refuse_tokenizer("ja-mecab")
+        check_bleu_tokenizer("ja-mecab")

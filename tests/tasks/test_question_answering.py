@@ -48,7 +48,7 @@ def asked_about(number: int) -> Asked:
 def task_over(examples: list[Asked], tokenizer: Tokenizer | None = None, **settings: Any) -> QuestionAnswering:
     corpus = Corpus({"train": tuple(examples)}, Ledger())
     made = tokenizer or WordTokenizer(minimum_frequency=1).train([text for one in examples for text in one.texts()])
-    config = QuestionAnsweringConfig(**settings).settled(corpus)
+    config = QuestionAnsweringConfig(**settings).resolved(corpus)
     return config.build(corpus, Modalities.of_text(Vocabularies(made, made)), 1)
 
 

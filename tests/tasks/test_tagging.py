@@ -206,7 +206,7 @@ def tagging(longest: int = 20, splits: dict[str, tuple[Tagged, ...]] | None = No
     corpus = Corpus(splits or {"train": SENTENCES}, Ledger())
     pieces = WordPieceTokenizer(vocabulary=30, minimum_frequency=1)
     modalities = Modalities.of_text(Vocabularies.train(pieces, corpus))  # type: ignore[arg-type]
-    return TaggingConfig(max_length=longest, **changes).settled(corpus).build(corpus, modalities, seed=1)
+    return TaggingConfig(max_length=longest, **changes).resolved(corpus).build(corpus, modalities, seed=1)
 
 
 def model_of(task: Tagging) -> torch.nn.Module:

@@ -32,13 +32,13 @@ def test_an_example_of_weight_two_is_seen_twice(kind: str) -> None:
     settings, examples = CASES[kind]
     corpus: Corpus[Any] = Corpus({"train": tuple(examples)}, Ledger(), weights=(2.0, 1.0))
     config: Any = parse(TASKS.resolve(kind), {"kind": kind, **settings})
-    settled = config.settled(corpus)
+    resolved = config.resolved(corpus)
     both = Modalities.of_text(Vocabularies(PIECES, PIECES))
-    encoded = settled.build(corpus, both, 1).examples("train", 0)
+    encoded = resolved.build(corpus, both, 1).examples("train", 0)
     weights = encoded.weights
     assert set(weights) == {1.0, 2.0}
     seen = Counter(int(place) for batch in epoch_order(encoded.lengths_NA, 1000, 1, 0, weights) for place in batch)
     assert [seen[place] for place in range(len(encoded))] == [int(weight) for weight in weights]
     assert seen[0] == 2
-    unweighted = settled.build(Corpus({"train": tuple(examples)}, Ledger()), both, 1)
+    unweighted = resolved.build(Corpus({"train": tuple(examples)}, Ledger()), both, 1)
     assert unweighted.examples("train", 0).weights == ()

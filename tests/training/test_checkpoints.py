@@ -291,7 +291,7 @@ def test_tied_weights_are_saved_once(tmp_path: Path) -> None:
     with safe_open(tmp_path / "weights", "pt") as file:
         assert sorted(file.keys()) == ["alone.bias", "alone.weight", "embedding.weight"]
     other = Tied()
-    checkpoints.put_weights(other, checkpoints.load_tensors(tmp_path / "weights"), "here")
+    checkpoints.load_weights(other, checkpoints.load_tensors(tmp_path / "weights"), "here")
     assert other.head.weight is other.embedding.weight
     assert torch.equal(other.head.weight, model.head.weight)
 
@@ -328,7 +328,7 @@ def test_every_weight_that_does_not_fit_is_named() -> None:
         "extra.weight": torch.zeros(7),
     }
     with pytest.raises(RunError) as caught:
-        checkpoints.put_weights(Tied(), given, "model.safetensors")
+        checkpoints.load_weights(Tied(), given, "model.safetensors")
     assert str(caught.value) == (
         "model.safetensors does not fit the model of its recipe:\n"
         "  - embedding.weight is (5, 4), the model needs (5, 3)\n"
@@ -341,7 +341,7 @@ def test_weights_that_do_not_fit_leave_the_model_alone() -> None:
     model = Tied()
     before = checkpoints.weights_hash(checkpoints.weights_of(model))
     with pytest.raises(RunError):
-        checkpoints.put_weights(model, {"alone.weight": torch.zeros(2, 3)}, "here")
+        checkpoints.load_weights(model, {"alone.weight": torch.zeros(2, 3)}, "here")
     assert checkpoints.weights_hash(checkpoints.weights_of(model)) == before
 
 

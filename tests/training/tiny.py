@@ -38,22 +38,22 @@ class Remembering:
     def __init__(self) -> None:
         self.events: list[tuple[Any, ...]] = []
 
-    def started(self, total_steps: int, step: int) -> None:
+    def on_start(self, total_steps: int, step: int) -> None:
         self.events.append(("started", total_steps, step))
 
-    def stepped(self, step: int, figures: Mapping[str, float]) -> None:
+    def on_step(self, step: int, figures: Mapping[str, float]) -> None:
         self.events.append(("stepped", step, dict(figures)))
 
-    def validated(self, step: int, figures: Mapping[str, float]) -> None:
+    def on_validation(self, step: int, figures: Mapping[str, float]) -> None:
         self.events.append(("validated", step, dict(figures)))
 
-    def saved(self, step: int, folder: Path) -> None:
+    def on_checkpoint(self, step: int, folder: Path) -> None:
         self.events.append(("saved", step, folder))
 
-    def said(self, message: str) -> None:
+    def on_message(self, message: str) -> None:
         self.events.append(("said", message))
 
-    def finished(self, step: int) -> None:
+    def on_end(self, step: int) -> None:
         self.events.append(("finished", step))
 
     def of(self, kind: str) -> list[tuple[Any, ...]]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from regard.attention.places import Ages, each, grown, joined, reordered
+from regard.attention.places import Ages, advanced, each, joined, reordered
 
 
 class AttentionCache(Protocol):
@@ -69,7 +69,7 @@ class Cache:
         """The same where each row goes on from its own age; padding is written too, and later written over."""
         rows, count = len(k_BGTK), k_BGTK.shape[2]
         if self.lengths_B is None:
-            self._clear_behind()
+            self._clear_unused()
         ages_B = each(self.ages, rows, k_BGTK.device)
         self._make_room(self.length + count, finite=True)
         row_B1 = torch.arange(rows, device=ages_B.device)[:, None]
@@ -79,7 +79,7 @@ class Cache:
         if lengths_B is None:
             self.length, self.lengths_B = self.length + count, ages_B + count
         else:
-            self._set_ages(grown(ages_B, count, lengths_B))
+            self._set_ages(advanced(ages_B, count, lengths_B))
         return self.k_BGSK[:, :, : self.length], self.v_BGSV[:, :, : self.length]
 
     def reorder(self, rows: Tensor) -> Cache:
@@ -108,7 +108,7 @@ class Cache:
             self.k_BGSK = _with_room(self.k_BGSK, self.length, room, finite)
             self.v_BGSV = _with_room(self.v_BGSV, self.length, room, finite)
 
-    def _clear_behind(self) -> None:
+    def _clear_unused(self) -> None:
         """Fresh memory may hold anything, and 0 times not-a-number is not a number."""
         self.k_BGSK[:, :, self.length :] = 0
         self.v_BGSV[:, :, self.length :] = 0

@@ -256,7 +256,7 @@ def additive_mask(
         may_look = mask.dense(queries, keys, device)
         if may_look is None:
             return bias
-        forbidden = forbidding(may_look, kind)
+        forbidden = additive_mask_of(may_look, kind)
     return forbidden if bias is None else forbidden + bias
 
 
@@ -265,10 +265,10 @@ def triangle(queries: int, keys: int, dtype: torch.dtype, device: torch.device) 
     """What forbids the future; shared by all who ask, so it is never written to."""
     may_look = CAUSAL.dense(queries, keys, device)
     assert may_look is not None
-    return forbidding(may_look, dtype)
+    return additive_mask_of(may_look, dtype)
 
 
-def forbidding(may_look: Tensor, dtype: torch.dtype) -> Tensor:
+def additive_mask_of(may_look: Tensor, dtype: torch.dtype) -> Tensor:
     """0 where a query may look, a large negative number where it may not."""
     forbidden = torch.zeros(may_look.shape, dtype=dtype, device=may_look.device)
     return forbidden.masked_fill_(~may_look, -1e9 if dtype != torch.float16 else -6e4)

@@ -100,7 +100,7 @@ class Mask:
     def dense(self, queries: int, keys: int, device: torch.device | None = None) -> Tensor | None:
         """may_look_BHTS, broadcastable, or None where every query may look at every key."""
         rules: list[Tensor] = []
-        causal = self.causal and not self._comes_last(keys)
+        causal = self.causal and not self._is_last_position(keys)
         if causal or self.window:
             distance = self._distance(queries, keys, device)
             if causal:
@@ -121,7 +121,7 @@ class Mask:
             may_look = may_look & rule
         return may_look.view((1,) * (4 - may_look.dim()) + may_look.shape)
 
-    def _comes_last(self, keys: int) -> bool:
+    def _is_last_position(self, keys: int) -> bool:
         """Whether the first query stands at the last key already, as in a step of one token: nothing lies ahead."""
         return self.places_BT is None and not torch.compiler.is_compiling() and self.offset >= keys - 1
 

@@ -27,13 +27,13 @@ def places_after(ages: Ages, count: int, lengths_B: Tensor | None = None) -> Pla
     return (ages[:, None] + steps_BT).clamp(min=0)
 
 
-def grown(ages: Ages, count: int, lengths_B: Tensor | None = None) -> Ages:
+def advanced(ages: Ages, count: int, lengths_B: Tensor | None = None) -> Ages:
     """The ages after ``count`` tokens, or after so many of them as are real."""
-    return ages + count if lengths_B is None else settled(ages + lengths_B)
+    return ages + count if lengths_B is None else simplified(ages + lengths_B)
 
 
 def reordered(ages: Ages, rows: Tensor) -> Ages:
-    return settled(ages[rows]) if isinstance(ages, Tensor) else ages
+    return simplified(ages[rows]) if isinstance(ages, Tensor) else ages
 
 
 def joined(ages: Ages, rows: int, other: Ages, other_rows: int, device: torch.device) -> Ages:
@@ -48,7 +48,7 @@ def each(ages: Ages, rows: int, device: torch.device) -> Tensor:
     return ages if isinstance(ages, Tensor) else torch.full((rows,), ages, device=device)
 
 
-def settled(ages_B: Tensor) -> Ages:
+def simplified(ages_B: Tensor) -> Ages:
     """One number again where all rows have come to agree."""
     first = int(ages_B[0])
     return first if bool((ages_B == first).all()) else ages_B

@@ -15,8 +15,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
-from regard.core.files import sayable
-from regard.runs.journal import Silent
+from regard.core.files import json_safe
+from regard.runs.journal import SilentObserver
 
 console = Console(highlight=False, emoji=False)
 notes = Console(stderr=True, highlight=False, emoji=False)
@@ -44,7 +44,7 @@ def plain(text: Any) -> str:
 
 def write_json(value: Mapping[str, Any]) -> None:
     """One JSON object on standard output; what JSON cannot say (not-a-number) becomes null."""
-    sys.stdout.write(json.dumps(sayable(value), ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(json_safe(value), ensure_ascii=False) + "\n")
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def _line() -> BarColumn:
     return BarColumn(bar_width=max(8, min(40, notes.width - 68)))
 
 
-class TrainingBar(Silent):
+class TrainingBar(SilentObserver):
     """A live bar with step, loss, tokens per second and time left; plain lines where there is no terminal.
 
     Used with ``with``, so that the terminal is given back also after an interruption.
@@ -93,10 +93,10 @@ class TrainingBar(Silent):
         self.waiting.stop()
         self.bar.stop()
 
-    def started(self, total_steps: int, step: int) -> None:
+    def on_start(self, total_steps: int, step: int) -> None:
         self.waiting.stop()
         self.total = total_steps
-        self.tell_ledger()
+        self.print_ledger()
         if step:
             say(f"going on after step {step}", to=notes)
         self.task = self.bar.add_task(
@@ -104,19 +104,19 @@ class TrainingBar(Silent):
         )
         self.bar.start()
 
-    def tell_ledger(self) -> None:
+    def print_ledger(self) -> None:
         """What reading met beside plain pairs: nobody should have to open the ledger to learn of it."""
         ledger = self.folder / "ledger.json"
         if not ledger.exists():
             return
         held = json.loads(ledger.read_text(encoding="utf-8"))
         for note in held["notes"]:
-            self.said(note)
+            self.on_message(note)
         reasons = [f"{one['count']:,} {one['what'].replace('_', ' ')} ({one['reason']})" for one in held["reasons"]]
         if reasons:
-            self.said(f"lines {', '.join(reasons)}: each stands in {ledger}")
+            self.on_message(f"lines {', '.join(reasons)}: each is listed in {ledger}")
 
-    def stepped(self, step: int, figures: Mapping[str, float]) -> None:
+    def on_step(self, step: int, figures: Mapping[str, float]) -> None:
         now = figures["tokens"] / max(figures["seconds"], 1e-9)
         self.speed = now if not self.speed else 0.95 * self.speed + 0.05 * now
         speed = f"{self.speed:,.0f} tokens/s"
@@ -125,16 +125,16 @@ class TrainingBar(Silent):
             self.spoke = time.monotonic()
             say(f"step {step}/{self.total}  loss {figures['loss']:.3f}  {speed}", to=notes)
 
-    def validated(self, step: int, figures: Mapping[str, float]) -> None:
+    def on_validation(self, step: int, figures: Mapping[str, float]) -> None:
         self.bar.update(self.task, validation=f"{figures['loss']:.3f}")
         others = {name.replace("_", " "): value for name, value in figures.items() if name not in ("loss", "seconds")}
         rest = "".join(f"  {name} {value:.3f}" for name, value in others.items())
         say(f"step {step}: validation loss [bold]{figures['loss']:.4f}[/bold]{rest}", to=notes)
 
-    def said(self, message: str) -> None:
+    def on_message(self, message: str) -> None:
         say(f"[yellow]note:[/yellow] {plain(message)}", to=notes)
 
-    def finished(self, step: int) -> None:
+    def on_end(self, step: int) -> None:
         self.bar.stop()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.console import JSON_OPTION, Silent, TrainingBar, counting, notes, plain, say, write_json
+from regard.cli.console import JSON_OPTION, SilentObserver, TrainingBar, counting, notes, plain, say, write_json
 from regard.cli.evaluate import show
 from regard.core.errors import OptionError
 
@@ -50,17 +50,17 @@ def demo(
     from regard.training.stopping import Interrupted
 
     run_folder = out / "run"
-    make_way(run_folder)
+    replace_old_demo(run_folder)
     say("[bold]1. training[/bold] on sentences of the small world (Ctrl-C stops)", to=notes)
     began = time.monotonic()
     try:
         with TrainingBar(run_folder) as bar:
-            train("small-world", run_folder, settings, observers=[Marking(run_folder), bar])
+            train("small-world", run_folder, settings, observers=[DemoMarker(run_folder), bar])
     except KeyboardInterrupt:  # before the first step
-        leave_mark(run_folder)
+        write_marker(run_folder)
         raise
     except Interrupted as stop:
-        say(f"stopped after step {stop.step}; the next demo starts anew", to=notes)
+        say(f"stopped after step {stop.step}; the next demo starts from the beginning", to=notes)
         raise typer.Exit(130) from None
     seconds = time.monotonic() - began
     say(f"   trained in {seconds:.0f} s", to=notes)
@@ -86,22 +86,22 @@ def demo(
     say(plain(f"next: regard predict {run_folder} \"the small bird sings\""), style="dim")
 
 
-class Marking(Silent):
+class DemoMarker(SilentObserver):
     """Leaves a mark in the run, so that the next demo knows it for one of its kind."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def started(self, total_steps: int, step: int) -> None:
-        leave_mark(self.folder)
+    def on_start(self, total_steps: int, step: int) -> None:
+        write_marker(self.folder)
 
 
-def leave_mark(run_folder: Path) -> None:
+def write_marker(run_folder: Path) -> None:
     if run_folder.is_dir():
         (run_folder / MARK).touch()
 
 
-def make_way(folder: Path) -> None:
+def replace_old_demo(folder: Path) -> None:
     """The run of an earlier demo is replaced; anything else that stands there is not touched."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return

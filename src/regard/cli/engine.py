@@ -21,7 +21,7 @@ ENGINE_DTYPE = typer.Option(
 )  # fmt: skip
 
 
-def through(run: Run, engine: str, dtype: str) -> Run:
+def with_engine(run: Run, engine: str, dtype: str) -> Run:
     """The run, with the engine that was asked for."""
     if engine not in ENGINES:
         from regard.core.config import nearest
@@ -33,4 +33,4 @@ def through(run: Run, engine: str, dtype: str) -> Run:
         return run
     from regard.interop.ctranslate2.engine import engine_of
 
-    return run.through(engine_of(run, dtype or "float32"))
+    return run.with_engine(engine_of(run, dtype or "float32"))

@@ -10,9 +10,9 @@ import typer
 
 from regard.cli.class_tables import show_classes
 from regard.cli.console import JSON_OPTION, console, counting, plain, say, write_json
-from regard.cli.engine import ENGINE, ENGINE_DTYPE, through
+from regard.cli.engine import ENGINE, ENGINE_DTYPE, with_engine
+from regard.cli.printing import check_no_decoding, chooses
 from regard.cli.strategy import BEAM, GREEDY, choose, said
-from regard.cli.telling import chooses, refuse_decoding
 from regard.core.errors import OptionError
 
 EXAMPLES = """\b
@@ -51,19 +51,19 @@ def evaluate(
     """Score a run on its test split, or on files of your own."""
     if (source is None) != (reference is None):
         raise OptionError("--source and --reference belong together; give both or none")
-    refuse_missing(path for path in (source, reference) if path is not None)
+    check_files_exist(path for path in (source, reference) if path is not None)
     from regard.runs.evaluate import evaluate as score
     from regard.runs.load import load
     from regard.runs.significance import significance
 
-    loaded = through(load(run), engine, engine_dtype)
+    loaded = with_engine(load(run), engine, engine_dtype)
     if chooses(loaded):
-        refuse_decoding(loaded, said({"beam": beam, "greedy": greedy}))
+        check_no_decoding(loaded, said({"beam": beam, "greedy": greedy}))
     options = choose(loaded.recipe.decoding, beam=beam, greedy=greedy)
     with counting("scoring") as progress:
         scores = score(loaded, source=source or "", reference=reference or "", options=options, progress=progress)
     if against is not None:
-        other = through(load(against), engine, engine_dtype)
+        other = with_engine(load(against), engine, engine_dtype)
         given = options if beam or greedy else None  # else each decodes as its own recipe says
         scores["against"] = significance(loaded, other, source or "", reference or "", given)
     if as_json:
@@ -72,7 +72,7 @@ def evaluate(
         show(scores)
 
 
-def refuse_missing(paths: Iterable[Path]) -> None:
+def check_files_exist(paths: Iterable[Path]) -> None:
     """Both files in one error, and before anything heavy is loaded."""
     from regard.data.readers import missing_files
 

@@ -86,7 +86,7 @@ def main(arguments: list[str] | None = None) -> Any:
 def _in_words(error: RegardError | OSError) -> str:
     """Ours say it all; the system's say only that something is wrong with a file."""
     if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename} cannot be used: {error.strerror}; choose another place, or mend this one"
+        return f"{error.filename} cannot be used: {error.strerror}; choose another path, or make this one usable"
     return str(error)
 
 

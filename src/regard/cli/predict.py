@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from regard.cli.console import JSON_OPTION, counting, read_lines, write_json
-from regard.cli.engine import ENGINE, ENGINE_DTYPE, through
+from regard.cli.engine import ENGINE, ENGINE_DTYPE, with_engine
+from regard.cli.printing import check_no_decoding, chooses, print_choices, spread
 from regard.cli.strategy import BEAM, GREEDY, choose, said
-from regard.cli.telling import chooses, refuse_decoding, spread, tell_choices
-from regard.cli.writing import Manner, Shots, talk, write_on
+from regard.cli.writing import FewShot, OutputStyle, continue_prompt, interactive_session
 from regard.core.errors import DataError, OptionError
 
 if TYPE_CHECKING:
@@ -118,30 +118,30 @@ def predict(
         raise OptionError("--reference is scored by the model itself; leave out --engine")
     from regard.runs.load import load
 
-    loaded = through(load(run), engine, engine_dtype)
+    loaded = with_engine(load(run), engine, engine_dtype)
     if chooses(loaded):
         written = {"scores": scores, "reference": reference, "alignment": alignment}
-        refuse_decoding(loaded, said({**chosen, "n_best": 1, **written}))
+        check_no_decoding(loaded, said({**chosen, "n_best": 1, **written}))
     options = None if reference is not None else choose(loaded.recipe.decoding, **chosen)
-    manner = Manner(tuple(stop), echo, keep_end, Shots.read(shots) if shots is not None else Shots())
+    manner = OutputStyle(tuple(stop), echo, keep_end, FewShot.read(shots) if shots is not None else FewShot())
     if interactive:
         if texts or file is not None or prompt is not None or as_json:
             raise OptionError("--interactive asks for its prompts itself; leave out texts, --file, --prompt and --json")
-        talk(loaded, options, manner)
+        interactive_session(loaded, options, manner)
         return
     if prompt is not None:
         if texts or file is not None:
             raise OptionError("give --prompt, or texts, or --file; one of the three")
-        write_on(loaded, readable([prompt])[0], options, manner, as_json=as_json)
+        continue_prompt(loaded, readable([prompt])[0], options, manner, as_json=as_json)
         return
-    if manner != Manner():
+    if manner != OutputStyle():
         raise OptionError("--stop, --echo, --shots and --keep-end belong to --prompt and --interactive")
     inputs = readable(texts) if texts else read_lines(file)
     if context is not None:
         inputs = in_context(loaded, inputs, context)
     if chooses(loaded):
         with counting("reading") as progress:
-            tell_choices(loaded, inputs, n_best, options, progress, as_json=as_json)
+            print_choices(loaded, inputs, n_best, options, progress, as_json=as_json)
         return
     if reference is not None:
         answers = score_given(loaded, inputs, read_lines(reference))

@@ -66,13 +66,13 @@ def train_here(
 ) -> None:
     """The same in this process, be it alone or one of several."""
     from regard.runs.recipe import Recipe
-    from regard.runs.starting import begun
+    from regard.runs.starting import start_from
     from regard.runs.train import train as run_training
     from regard.training.stopping import Interrupted
 
     if start is not None:
         settings = [*settings, f"start.run={json.dumps(str(start))}"]
-    chosen = begun(Recipe.read(recipe, settings), settings)
+    chosen = start_from(Recipe.read(recipe, settings), settings)
     if budget:
         chosen = within_budget(chosen, budget, out, resume=resume)
     try:
@@ -125,7 +125,7 @@ def within_budget(recipe: Recipe, budget: str, out: Path, *, resume: bool) -> Re
         return with_steps(recipe, int(read_run_recipe(held)["training"]["steps"]))
     if given.steps:
         return with_steps(recipe, given.steps)
-    RunFolder(out).refuse_other(recipe.to_toml(), resume=resume)  # before the measurement, not after it
+    RunFolder(out).check_same_run(recipe.to_toml(), resume=resume)  # before the measurement, not after it
     pace = measure_pace(recipe)
     steps = pace.steps_in(given.seconds)
     say(f"a step takes {pace.seconds_per_step:.2f} s: {steps:,} steps in {plain(budget)}", to=notes)

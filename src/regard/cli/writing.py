@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Shots:
+class FewShot:
     """Examples of what is wanted, shown before a prompt in its own form: the model is to go on in kind."""
 
     pairs: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def read(cls, file: Path) -> Shots:
+    def read(cls, file: Path) -> FewShot:
         from regard.data.readers import read_lines
 
         lines = [(number, line.split("\t")) for number, line in enumerate(read_lines(file), start=1) if line.strip()]
@@ -32,7 +32,7 @@ class Shots:
             raise DataError(f"{file}: every line holds an input and its answer with a tab between them, but {found}")
         return cls(tuple((columns[0], columns[1]) for _, columns in lines))
 
-    def around(self, prompt: str) -> str:
+    def with_examples(self, prompt: str) -> str:
         """The prompt as the model reads it: as it stands, or as one more example whose answer is missing."""
         if not self.pairs:
             return prompt
@@ -46,16 +46,16 @@ class Shots:
 
 
 @dataclass(frozen=True)
-class Manner:
+class OutputStyle:
     """How continuations are shown and where they end."""
 
     stop: tuple[str, ...] = ()
     echo: bool = False
     keep_end: bool = False
-    shots: Shots = field(default_factory=Shots)
+    shots: FewShot = field(default_factory=FewShot)
 
 
-def write_on(run: Run, prompt: str, options: Any, manner: Manner, *, as_json: bool) -> None:
+def continue_prompt(run: Run, prompt: str, options: Any, manner: OutputStyle, *, as_json: bool) -> None:
     """The continuation of one prompt, as it is written; with several answers, or as JSON, when it is there."""
     many = options.answers > 1
     if not as_json and not many and options.kind != "beam":
@@ -74,7 +74,7 @@ def write_on(run: Run, prompt: str, options: Any, manner: Manner, *, as_json: bo
         _show(text + "\n")
 
 
-def talk(run: Run, options: Any, manner: Manner) -> None:
+def interactive_session(run: Run, options: Any, manner: OutputStyle) -> None:
     """Prompt after prompt from the terminal until the input ends; a new seed each time, so that nothing is stuck."""
     if sys.stdin.isatty():
         say("type a prompt and press Enter; Ctrl-D ends, Ctrl-C stops an answer", to=notes, style="dim")
@@ -88,14 +88,14 @@ def talk(run: Run, options: Any, manner: Manner) -> None:
         seeded = options.reseeded(turn)
         turn += 1
         try:
-            write_on(run, line.rstrip("\n"), seeded, manner, as_json=False)
+            continue_prompt(run, line.rstrip("\n"), seeded, manner, as_json=False)
         except KeyboardInterrupt:
             _show("\n")
 
 
-def _continued(run: Run, prompt: str, options: Any, manner: Manner, stream: Any = None) -> list[Answer]:
+def _continued(run: Run, prompt: str, options: Any, manner: OutputStyle, stream: Any = None) -> list[Answer]:
     return run.continuation.predict(
-        [manner.shots.around(prompt)],
+        [manner.shots.with_examples(prompt)],
         options,
         stop=(*manner.stop, *manner.shots.stop),
         keep_end=manner.keep_end,

@@ -28,7 +28,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     except OSError as error:
         neighbour.unlink(missing_ok=True)
         raise RunError(
-            f"{path} could not be written: {error.strerror or error}; what stood there before is untouched. "
+            f"{path} could not be written: {error.strerror or error}; what was there before is untouched. "
             "Free some space or choose another folder, then go on with --resume"
         ) from error
     except BaseException:
@@ -57,17 +57,17 @@ def _write_text(path: Path, text: str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    write_text(path, json.dumps(sayable(value), indent=2, ensure_ascii=False) + "\n")
+    write_text(path, json.dumps(json_safe(value), indent=2, ensure_ascii=False) + "\n")
 
 
-def sayable(value: Any) -> Any:
+def json_safe(value: Any) -> Any:
     """The same with null for what JSON cannot say: infinity, and what is not a number."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
-        return {key: sayable(inner) for key, inner in value.items()}
+        return {key: json_safe(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [sayable(inner) for inner in value]
+        return [json_safe(inner) for inner in value]
     return value
 
 

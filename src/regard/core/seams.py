@@ -102,13 +102,13 @@ class DecodingState(Protocol):
 
 
 @runtime_checkable
-class CarriesOn(Protocol):
+class ConstantSizeState(Protocol):
     """A decoding state of constant size, which can go on from window to window of a text (a recurrent one)."""
 
     @property
     def rows(self) -> int: ...
 
-    def detached(self) -> CarriesOn:
+    def detached(self) -> ConstantSizeState:
         """The same, through which no gradient flows."""
         ...
 
@@ -116,7 +116,7 @@ class CarriesOn(Protocol):
         """All of it, by name, for checkpoints."""
         ...
 
-    def restored(self, tensors: Mapping[str, Tensor]) -> CarriesOn:
+    def restored(self, tensors: Mapping[str, Tensor]) -> ConstantSizeState:
         """A state of this shape that remembers the given tensors."""
         ...
 
@@ -256,18 +256,18 @@ class Engine(Protocol):
 class Observer(Protocol):
     """Is told what happens in training; draws bars, writes files, decides to stop."""
 
-    def started(self, total_steps: int, step: int) -> None: ...
+    def on_start(self, total_steps: int, step: int) -> None: ...
 
-    def stepped(self, step: int, figures: Mapping[str, float]) -> None: ...
+    def on_step(self, step: int, figures: Mapping[str, float]) -> None: ...
 
-    def validated(self, step: int, figures: Mapping[str, float]) -> None: ...
+    def on_validation(self, step: int, figures: Mapping[str, float]) -> None: ...
 
-    def saved(self, step: int, folder: Path) -> None: ...
+    def on_checkpoint(self, step: int, folder: Path) -> None: ...
 
-    def said(self, message: str) -> None:
+    def on_message(self, message: str) -> None:
         """A sentence for the user that is not an error (a checkpoint skipped, an early stop)."""
         ...
 
-    def finished(self, step: int) -> None: ...
+    def on_end(self, step: int) -> None: ...
 
 

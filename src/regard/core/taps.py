@@ -42,7 +42,7 @@ class Attention:
     @property
     def weights(self) -> Tensor:
         """weights_BHTS over all calls of one batch; a decoder that asks once a step has its steps along T."""
-        self._refuse_what_is_missing()
+        self._check_found()
         with torch.no_grad():
             found = [
                 weights_BHTS if cut is None else weights_BHTS[:, :, cut]
@@ -57,7 +57,7 @@ class Attention:
         # Over its own past a decoder sees more keys with every step; what did not exist yet had no weight.
         return torch.cat([functional.pad(weights, (0, keys - weights.shape[-1])) for weights in found], dim=-2)
 
-    def _refuse_what_is_missing(self) -> None:
+    def _check_found(self) -> None:
         if not self.mechanism.has_matrix:
             raise NoMatrix(
                 f"{self.name}: {type(self.mechanism).__name__} never forms attention weights, so there are none to "
@@ -82,7 +82,7 @@ class Attention:
             return
         q_BHTK, k_BHSK, bias = q_BHTK.detach(), k_BHSK.detach(), None if bias is None else bias.detach()
         if self.heads is not None:
-            self._refuse_heads_beyond(q_BHTK.shape[1])
+            self._check_heads(q_BHTK.shape[1])
             mask = mask.part(heads=self.heads)
             q_BHTK, k_BHSK = _chosen(q_BHTK, self.heads), _chosen(k_BHSK, self.heads)
             bias = None if bias is None else _chosen(bias, self.heads)
@@ -102,7 +102,7 @@ class Attention:
         self.calls.append(call)
         self._cuts.append(cut)
 
-    def _refuse_heads_beyond(self, number: int) -> None:
+    def _check_heads(self, number: int) -> None:
         beyond = [str(head) for head in self.heads or () if not 0 <= head < number]
         if beyond:
             raise OptionError(f"{self.name} has {number} heads, counted from 0; there is no head {', '.join(beyond)}")

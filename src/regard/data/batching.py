@@ -24,7 +24,7 @@ def epoch_order(
     noisy = lengths_NA[chosen].astype(np.float64)
     noisy[:, 0] += generator.uniform(0, LENGTH_NOISE, len(noisy))  # the last axis, the target, is kept exact
     by_length = chosen[np.lexsort(noisy.T)]
-    refuse_longer(lengths_NA, budget)  # also what only a later epoch will draw
+    check_example_lengths(lengths_NA, budget)  # also what only a later epoch will draw
     batches = cut(lengths_NA, by_length, budget)
     return [batches[index] for index in generator.permutation(len(batches))]
 
@@ -76,7 +76,7 @@ def telling(
             progress(done, total)
 
 
-def refuse_longer(lengths_NA: np.ndarray, budget: int) -> None:
+def check_example_lengths(lengths_NA: np.ndarray, budget: int) -> None:
     """Steps stay within their budget: an example beyond it is told before training starts."""
     longest = int(lengths_NA.max(initial=0))
     if longest > budget:

@@ -1,4 +1,4 @@
-"""The ledger: what was read, kept, skipped, truncated, mended, duplicated or found in two splits, line by line."""
+"""The ledger: what was read, kept, skipped, truncated, corrected, duplicated or found in two splits, line by line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Counts:
     truncated: int = 0
     duplicated: int = 0
     in_two_splits: int = 0
-    mended: int = 0
+    corrected: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,10 @@ class Ledger:
         self.counts(split, file).in_two_splits += 1
         self._list(Exceptional("in_two_splits", split, file, line, reason, detail))
 
-    def mend(self, split: str, file: str, line: int, reason: str, detail: str = "") -> None:
+    def correct(self, split: str, file: str, line: int, reason: str, detail: str = "") -> None:
         """A line that is kept, but not quite as it was read."""
-        self.counts(split, file).mended += 1
-        self._list(Exceptional("mended", split, file, line, reason, detail))
+        self.counts(split, file).corrected += 1
+        self._list(Exceptional("corrected", split, file, line, reason, detail))
 
     def _list(self, exception: Exceptional) -> None:
         key = (exception.what, exception.reason)
@@ -114,12 +114,12 @@ class Ledger:
         """Asserts that the counts add up: only we can get them wrong."""
         for (split, file), counts in self.files.items():
             assert counts.read == counts.kept + counts.skipped, f"{split}, {file}: {counts} do not add up"
-        for what in ("skipped", "truncated", "duplicated", "in_two_splits", "mended"):
+        for what in ("skipped", "truncated", "duplicated", "in_two_splits", "corrected"):
             listed = sum(count for (kind, _), count in self.reasons.items() if kind == what)
             assert listed == self.total(what), f"{self.total(what)} {what}, but {listed} have a reason"
         if self.splits:
             kept, placed = self.total("kept"), sum(self.splits.values())
-            assert kept == placed, f"{kept} lines were kept, but {placed} stand in the splits"
+            assert kept == placed, f"{kept} lines were kept, but {placed} are in the splits"
 
     def as_dict(self) -> dict[str, Any]:
         return {

@@ -89,7 +89,7 @@ def decode_lines(raw_lines: Iterable[bytes], where: str) -> list[str]:
 def byte_lines(path: Path) -> Iterator[bytes]:
     whole = 0
     try:
-        _refuse_packed(path)
+        _check_not_compressed(path)
         with _open(path) as handle:
             for raw in handle:
                 yield raw
@@ -104,7 +104,7 @@ def byte_lines(path: Path) -> Iterator[bytes]:
         raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _refuse_packed(path: Path) -> None:
+def _check_not_compressed(path: Path) -> None:
     """A packed file that its name does not tell would look like text in a strange encoding."""
     if path.suffix in _OPENERS:
         return
@@ -151,7 +151,7 @@ def _similar(path: Path) -> str:
     close = difflib.get_close_matches(path.name, names, n=5, cutoff=0.4)
     if close:
         return f"; similar names in that folder: {', '.join(close)}"
-    return f"; {len(names)} files stand in that folder, none with a similar name"
+    return f"; {len(names)} files are in that folder, none with a similar name"
 
 
 def some(problems: Sequence[str]) -> str:

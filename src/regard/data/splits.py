@@ -40,7 +40,7 @@ def arrange(
         made["train"], made["validation"] = set_aside(made["train"], validation_size, seed, ledger)
     made = {split: own for split, own in made.items() if own}
     ledger.splits.update({split: len(own) for split, own in made.items()})
-    made = keep_apart(made, overlap, ledger)
+    made = check_overlap(made, overlap, ledger)
     ledger.check()
     even = set(weights.values()) <= {1.0}
     return Corpus(
@@ -113,7 +113,7 @@ def note_duplicates(split: str, examples: Iterable[Example], ledger: Ledger) -> 
             ledger.duplicate(split, one.origin, one.line, reason, _place(before))
 
 
-def keep_apart(
+def check_overlap(
     splits: Mapping[str, Sequence[AnyExample]], overlap: Overlap, ledger: Ledger
 ) -> dict[str, list[AnyExample]]:
     """Names in the ledger what is in two splits; with "remove" it leaves the training split."""
@@ -137,7 +137,7 @@ def _compare(
         twin = whole.get((one.key(), one.answer()))
         found = twin or keys.get(one.key())
         if found is not None:
-            reason = f"{'source and target stand' if twin else 'the source stands'} also in {other}"
+            reason = f"{'source and target are' if twin else 'the source is'} also in {other}"
             ledger.overlap(split, one.origin, one.line, reason, _place(found))
             if removing:
                 ledger.drop(split, one.origin, one.line, reason, _place(found))

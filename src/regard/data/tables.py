@@ -103,7 +103,7 @@ def _quoted(path: Path, separator: str) -> Iterator[Row]:
             yield Row(reader.line_num, tuple(cells))
     except csv.Error as error:
         raise DataError(
-            f"{path}, line {reader.line_num}: {error}; a quotation mark is opened and not closed, or stands inside a "
+            f"{path}, line {reader.line_num}: {error}; a quotation mark is opened and not closed, or is inside a "
             "cell where it must be doubled"
         ) from error
 

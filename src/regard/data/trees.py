@@ -34,7 +34,7 @@ class Tree:
         if not _NAME.fullmatch(self.label):
             raise DataError(f"{self.label!r} is no label; one needs signs, and neither spaces nor brackets")
         if not self.children:
-            raise DataError(f"nothing stands below {self.label!r}; give it phrases or words")
+            raise DataError(f"nothing is below {self.label!r}; give it phrases or words")
         for word in self.children:
             if isinstance(word, str) and not _WORD.fullmatch(word):
                 raise DataError(f"{word!r} is no word; one needs signs, and no spaces")
@@ -173,10 +173,10 @@ def parse(text: str) -> Tree:
     before = ""
     for token in _BRACKETS.findall(text):
         if token == ")":
-            _refuse_closing(growing)
+            _check_closing(growing)
             growing.close()
         elif not growing.labels and (token != "(" or growing.children[0]):
-            raise DataError("something stands outside of the brackets")
+            raise DataError("found something outside of the brackets")
         elif token == "(":
             growing.open("")
         elif before == "(":
@@ -189,7 +189,7 @@ def parse(text: str) -> Tree:
     return _only(growing.children[0])
 
 
-def _refuse_closing(growing: _Growing) -> None:
+def _check_closing(growing: _Growing) -> None:
     if not growing.labels:
         raise DataError("a bracket is closed that was not opened")
     if not growing.children[-1]:

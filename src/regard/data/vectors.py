@@ -41,7 +41,7 @@ def read_vectors(path: Path, width: int, wanted: set[str]) -> dict[str, np.ndarr
         raise DataError(f"{path} is empty, but word vectors are expected; fetch it again")
     lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
     header = _header(path, lines[0])
-    _refuse_width(path, header.width if header else _usual_width(path, lines, width), width)
+    _check_width(path, header.width if header else _usual_width(path, lines, width), width)
     if header is None:
         return _read_text(path, width, wanted, skipped=0)
     if _has_binary_name(path) or _is_binary(lines[1:]):
@@ -92,7 +92,7 @@ def _usual_width(path: Path, lines: Sequence[bytes], width: int) -> int:
     return usual
 
 
-def _refuse_width(path: Path, found: int, width: int) -> None:
+def _check_width(path: Path, found: int, width: int) -> None:
     if found != width:
         raise DataError(
             f"{path}: the file's vectors have {found} numbers, model.embedding.width is {width}: "

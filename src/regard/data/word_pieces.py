@@ -103,7 +103,7 @@ def enclosing(first: str, first_id: int, last: str, last_id: int) -> processors.
     )
 
 
-def going_on(tokenizer: Tokenizer) -> np.ndarray:
+def continues_word(tokenizer: Tokenizer) -> np.ndarray:
     """For every id whether its piece goes on with the word before it: by its mark, else by the space it lacks."""
     model = json.loads(tokenizer.raw.to_str())["model"]
     tokens = [tokenizer.token(id) for id in range(tokenizer.size)]

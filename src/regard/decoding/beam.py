@@ -11,7 +11,7 @@ from regard.core.seams import Decodable, Hypothesis
 from regard.decoding.options import Beam
 from regard.decoding.pool import Pool, hypotheses
 from regard.decoding.sentences import STANDARD, Sentences, Symbols
-from regard.decoding.top import IMPOSSIBLE, next_log_probabilities, refuse_nothing, top_tokens
+from regard.decoding.top import IMPOSSIBLE, check_choosable, next_log_probabilities, top_tokens
 from regard.decoding.trace import Trace
 from regard.decoding.tree import ROOT, Tree
 
@@ -34,7 +34,7 @@ def search(
     stays ahead. Answers that reached their limit unfinished follow after all finished ones.
     """
     assert not sentences.rest, "a beam opens a batch of answers with equally many tokens"
-    contest = _Contest(sentences, options, symbols, trace)
+    contest = _BeamState(sentences, options, symbols, trace)
     tokens_RT, state = sentences.first_BT, model.start(sentences.source)
     for position in range(1, max(sentences.limits, default=0) + 1):
         logits_BTW, state = model.step(tokens_RT, state)
@@ -54,7 +54,7 @@ class _Candidates:
     token_BC: Tensor
 
 
-class _Contest:
+class _BeamState:
     """The living prefixes of the sentences that still run (N of each), and the answers gathered so far."""
 
     def __init__(self, sentences: Sentences, options: Beam, symbols: Symbols, trace: Trace | None) -> None:
@@ -96,7 +96,7 @@ class _Contest:
         size, (sentences, width) = self.options.size, self.total_BN.shape
         # Of one prefix no more than its best ``size`` and its ending can matter.
         gain_RK, token_RK = top_tokens(scores_RW, size + 1)
-        refuse_nothing(gain_RK[:, 0])
+        check_choosable(gain_RK[:, 0])
         count = gain_RK.shape[1]
         total_BC = (self.total_BN.reshape(-1, 1) + gain_RK).view(sentences, width * count)
         # Two stable sorts, by token, then by log-probability: equals stay in the order of their tokens.

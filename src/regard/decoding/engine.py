@@ -94,7 +94,7 @@ class TorchEngine:
     ) -> tuple[list[Hypothesis], Trace]:
         """The answers to one input, and how the beam came to them."""
         trace = Trace()
-        with at_rest(self.model):
+        with evaluating(self.model):
             sentences = self._sentences([one_input], [0], options, [prompt])
             found = beam.search(self.model, sentences, options, self.symbols, trace)
         return found[0], trace
@@ -121,7 +121,7 @@ class TorchEngine:
     ) -> list[Result]:
         """The work on every batch of places, its results put back into those places."""
         results: dict[int, Result] = {}
-        with at_rest(self.model):
+        with evaluating(self.model):
             for places in plan:
                 results.update(zip(places, work(places), strict=True))
                 if progress is not None:
@@ -165,7 +165,7 @@ def batches(
 
 
 @contextmanager
-def at_rest(model: Decodable) -> Iterator[None]:
+def evaluating(model: Decodable) -> Iterator[None]:
     """No gradients and no dropout; afterwards every part that was training is training again."""
     training = [part for part in model.modules() if part.training] if isinstance(model, nn.Module) else []
     try:

@@ -29,7 +29,7 @@ def search(
         chance_BN = chance_ANT[running_B, :, chosen_B.clamp(min=1) - 1]
         if said is not None:
             allowed_RW = scores_RW > IMPOSSIBLE
-            scores_RW = said.discourage(logits_RW.float(), running_B).masked_fill(~allowed_RW, IMPOSSIBLE)
+            scores_RW = said.penalise_repetition(logits_RW.float(), running_B).masked_fill(~allowed_RW, IMPOSSIBLE)
         tokens_BN = draw(filtered(scores_RW, options), chance_BN.view(len(scores_RW), -1)).view_as(chance_BN)
         if said is not None:
             said.add(running_B, tokens_BN, chosen_B)
@@ -50,7 +50,7 @@ class Said:
         ]
         self.said_ANW = torch.zeros(0)
 
-    def discourage(self, logits_RW: Tensor, running_B: Tensor) -> Tensor:
+    def penalise_repetition(self, logits_RW: Tensor, running_B: Tensor) -> Tensor:
         """What was said is divided by the penalty where its logit is positive, else multiplied (Keskar et al. 2019)."""
         if not len(self.said_ANW):
             shape = (len(self.openings), self.ways, logits_RW.shape[1])

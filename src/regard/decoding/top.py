@@ -24,7 +24,7 @@ def next_log_probabilities(logits_BTW: Tensor, symbols: Symbols) -> Tensor:
     return scores_RW
 
 
-def refuse_nothing(best_R: Tensor) -> None:
+def check_choosable(best_R: Tensor) -> None:
     """The best score of each row must be that of a token that can be chosen."""
     if not (best_R > IMPOSSIBLE).all():
         raise RegardError(

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.core.seams import Decodable, Hypothesis
 from regard.decoding.sentences import Sentences, Symbols
-from regard.decoding.top import next_log_probabilities, refuse_nothing
+from regard.decoding.top import check_choosable, next_log_probabilities
 from regard.decoding.tree import ROOT, Tree
 
 
@@ -47,7 +47,7 @@ def walk(
     for position in range(1, max(sentences.limits, default=0) + rest.longest + 1):
         logits_BTW, state = model.step(tokens_RT, state)
         scores_RW = next_log_probabilities(logits_BTW, symbols)
-        refuse_nothing(scores_RW.amax(dim=1))
+        check_choosable(scores_RW.amax(dim=1))
         chosen_B = position - rest.lengths_A[running_B]
         tokens_BN = choose(logits_BTW[:, -1], scores_RW, chosen_B, running_B)
         if position <= rest.longest:

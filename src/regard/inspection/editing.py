@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from regard.core.errors import NoMatrix, OptionError
 from regard.core.taps import arguments, attention_points, matching_modules
-from regard.inspection.heads.names import HeadAt, head_count, refuse_unknown
+from regard.inspection.heads.names import HeadAt, check_heads, head_count
 
 NewWeights = Callable[[Tensor], Tensor]
 """From the weights_BTS of a head to others."""
@@ -174,7 +174,7 @@ class _Tape:
 
 @contextmanager
 def _edited(model: nn.Module, heads: Sequence[HeadAt], edit_of: Callable[[str], Edit]) -> Iterator[None]:
-    refuse_unknown(model, heads)
+    check_heads(model, heads)
     points = attention_points(model)
     handles = []
     for name in dict.fromkeys(name for name, _ in heads):

@@ -15,14 +15,14 @@ from regard.interop.ctranslate2.checking import check_ctranslate2
 from regard.interop.exporting import to_huggingface
 from regard.interop.onnx import export as onnx_export
 from regard.interop.onnx import running as onnx_running
-from regard.interop.probing import EXACT, NARROW, Asked, Check, compared, spread
+from regard.interop.probing import EXACT, NARROW, Check, ProbedModel, compared, spread
 from regard.runs.load import Run
 from regard.training import checkpoints
 
 
 def check(run: Run, seed: int = 1) -> list[Check]:
     """All checks of a run, on random inputs."""
-    asked, called = Asked.of(run, seed), run.modalities.input.name
+    asked, called = ProbedModel.of(run, seed), run.modalities.input.name
     with torch.inference_mode():
         plain = asked.logits()
         found = [check_weights(run)]
@@ -55,7 +55,7 @@ def check_weights(run: Run) -> Check:
     return Check("weights", what, 0.0 if same else float("inf"), 0.0)
 
 
-def check_huggingface(run: Run, asked: Asked, plain: Tensor) -> Check:
+def check_huggingface(run: Run, asked: ProbedModel, plain: Tensor) -> Check:
     """What transformers makes of our export, where the model has a counterpart there."""
     name, what = "huggingface", "the exported model in transformers against ours"
 
@@ -74,11 +74,11 @@ def check_huggingface(run: Run, asked: Asked, plain: Tensor) -> Check:
         quietly(transformers)
         theirs = getattr(transformers, exported.loader).from_pretrained(Path(folder) / "model").eval()
         with torch.inference_mode():
-            said = asked.probe.visible(theirs(**asked.asked_there()).logits)
+            said = asked.probe.visible(theirs(**asked.asked_of_transformers()).logits)
         return compared(name, what, plain, said, EXACT, asked.probe)
 
 
-def check_onnx(run: Run, asked: Asked, plain: Tensor) -> Check:
+def check_onnx(run: Run, asked: ProbedModel, plain: Tensor) -> Check:
     """What onnxruntime makes of our export, the second half of the tokens with the first as their past."""
     name, what = "onnx", "the exported model in onnxruntime against ours"
     with tempfile.TemporaryDirectory() as folder:

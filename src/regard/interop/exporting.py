@@ -16,7 +16,7 @@ from regard.core.errors import OptionError
 from regard.core.files import write_json, write_text
 from regard.data.vocabularies import TARGET
 from regard.interop.ctranslate2 import conversion as ctranslate2
-from regard.interop.folders import new_folder, refuse_headed, refuse_taken
+from regard.interop.folders import check_empty, check_no_head, new_folder
 from regard.interop.huggingface import enclosing, generation
 from regard.interop.huggingface.families import family_of_model
 from regard.interop.huggingface.family import Family
@@ -52,7 +52,7 @@ def export(run: str | Path, to: str, out: str | Path, dtype: str = "") -> Export
         choice = f"known: {', '.join(target.dtypes)}" if target.dtypes else "it has no choice of it: leave out --dtype"
         raise OptionError(f"--to {to} does not write weights as {dtype!r}{nearest(dtype, target.dtypes)}; {choice}")
     folder = Path(out).expanduser()
-    refuse_taken(folder)
+    check_empty(folder)
     return target.write(load(run, device="cpu"), folder, dtype or next(iter(target.dtypes), ""))
 
 
@@ -66,7 +66,7 @@ def to_ctranslate2(run: Run, out: Path, dtype: str) -> Exported:
 
 def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
     """config.json, model.safetensors, generation_config.json and the tokenizer's files."""
-    refuse_headed(run)
+    check_no_head(run)
     where, table = str(run.folder.path), run.recipe.model.model_dump()
     family = family_of_model(table, where)
     context = text_context(run) if family.task != "translation" else 0

@@ -19,7 +19,7 @@ from regard.runs.load import Run
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
     """A hidden neighbour to fill; it takes its place when everything is written, and vanishes if anything fails."""
-    refuse_taken(path)
+    check_empty(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.mkdir(parents=True)
@@ -35,7 +35,7 @@ def new_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def refuse_headed(run: Run) -> None:
+def check_no_head(run: Run) -> None:
     """The head of a task is ours; what it stands on can go out by itself."""
     if isinstance(run.model, Headed):
         parent = run.recipe.start.run
@@ -43,7 +43,7 @@ def refuse_headed(run: Run) -> None:
         raise OptionError(f"{run.folder.path}: the head for {run.recipe.task.kind} has no counterpart there; {instead}")
 
 
-def refuse_taken(path: Path) -> None:
+def check_empty(path: Path) -> None:
     """A folder that holds anything is left alone."""
     if path.is_dir():
         inside = sorted(entry.name for entry in path.iterdir())

@@ -48,7 +48,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProbedModel:
     """One model and a few random examples, which are asked in several ways. ``probe`` has all of them side by side."""
 
     task: Probeable
@@ -57,7 +57,7 @@ class Asked:
     probe: Probe
 
     @classmethod
-    def of(cls, run: Run, seed: int) -> Asked:
+    def of(cls, run: Run, seed: int) -> ProbedModel:
         if not isinstance(run.task, Probeable):
             raise OptionError(
                 f"{run.folder.path}: the task {run.recipe.task.kind!r} makes no probes (see Probeable in "
@@ -120,7 +120,7 @@ class Asked:
         assert self.source is not None
         return [row[: length - 1] for row, length in zip(self.source[0].tolist(), self.source[1].tolist())]
 
-    def asked_there(self) -> dict[str, Tensor]:
+    def asked_of_transformers(self) -> dict[str, Tensor]:
         """As transformers want to be asked."""
         if self.source is not None:
             source_BS, lengths_B = self.source

@@ -118,6 +118,6 @@ EMBEDDINGS = Choices(
     {
         "learned": "regard.layers.embeddings:LearnedConfig",
         "one-hot": "regard.layers.embeddings:OneHotConfig",
-        "borrowed": "regard.layers.embeddings:BorrowedConfig",
+        "borrowed": "regard.layers.embeddings:PretrainedConfig",
     },
 )

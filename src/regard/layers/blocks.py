@@ -148,7 +148,7 @@ class StackState:
         return StackState([one.join(another) for one, another in zip(self.caches, other.caches, strict=True)])
 
 
-def start_small(stack: nn.Module, spread: float = 0.02) -> None:
+def init_small(stack: nn.Module, spread: float = 0.02) -> None:
     """Small random weights; what each of the 2 L sub-layers adds is √(2 L) times smaller (Radford et al. 2019).
 
     A sub-layer says itself by which of its layers it adds (``WritesResidual``).

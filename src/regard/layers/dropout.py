@@ -18,9 +18,9 @@ class Dropout(nn.Module):
         if not 0 <= probability < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, found {probability}")
         self.full = self.probability = probability
-        self.turn_up(1.0)
+        self.set_strength(1.0)
 
-    def turn_up(self, share: float) -> None:
+    def set_strength(self, share: float) -> None:
         """From now on with this share of the full probability (the training loop may let it grow)."""
         self.probability = share * self.full
         self.threshold = min(round(self.probability * 256), 255)

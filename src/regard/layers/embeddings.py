@@ -59,7 +59,7 @@ class OneHot(nn.Module):
         return functional.one_hot(tokens_BT, self.width).to(self.like)
 
 
-class BorrowedEmbedding(TokenEmbedding):
+class PretrainedEmbedding(TokenEmbedding):
     """Vectors that somebody else trained, as they are; frozen, or trained on."""
 
     def __init__(self, symbols: int, width: int, *, frozen: bool) -> None:
@@ -68,7 +68,7 @@ class BorrowedEmbedding(TokenEmbedding):
         self.weight.requires_grad_(not frozen)
 
     @torch.no_grad()
-    def borrow(self, words: Sequence[str], vectors: Mapping[str, np.ndarray]) -> list[str]:
+    def load_pretrained(self, words: Sequence[str], vectors: Mapping[str, np.ndarray]) -> list[str]:
         """Takes the vector of every word that has one; returns the words without, whose rows stay random."""
         missing = []
         for place, word in enumerate(words):
@@ -143,7 +143,7 @@ class OneHotConfig(EmbeddingPart):
         return OneHot(symbols)
 
 
-class BorrowedConfig(EmbeddingPart):
+class PretrainedConfig(EmbeddingPart):
     """Vectors from a word2vec or GloVe file, text or binary, for the words that the tokenizer knows."""
 
     kind: str = "borrowed"
@@ -153,8 +153,8 @@ class BorrowedConfig(EmbeddingPart):
     frozen: bool = True
     missing: Literal["refuse", "random"] = "refuse"  # words that the file does not have
 
-    def build(self, symbols: int) -> BorrowedEmbedding:
-        return BorrowedEmbedding(symbols, self.width, frozen=self.frozen)
+    def build(self, symbols: int) -> PretrainedEmbedding:
+        return PretrainedEmbedding(symbols, self.width, frozen=self.frozen)
 
 
 @runtime_checkable

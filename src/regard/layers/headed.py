@@ -23,7 +23,7 @@ class Headed(nn.Module):
 
     def __init__(self, body: nn.Module, head: nn.Module) -> None:
         super().__init__()
-        self.body = without_writing(body)
+        self.body = without_decoder(body)
         self.head = head
 
     def forward(self, inputs: Inputs) -> Tensor:
@@ -35,12 +35,12 @@ def body_of(model: nn.Module) -> nn.Module:
     return model.body if isinstance(model, Headed) else model
 
 
-def without_writing(body: nn.Module) -> nn.Module:
+def without_decoder(body: nn.Module) -> nn.Module:
     """The same model with only those modules that reading needs; one that is also needed by another name stays."""
     reading = anatomy_of(body).reading
     if not reading:
         raise OptionError(
-            f"{type(body).__name__} is no body that a head can stand on: it does not say with which of its modules it "
+            f"{type(body).__name__} cannot carry a head: it does not say with which of its modules it "
             "reads (see Body in regard.core.seams); choose another model.kind"
         )
     needed = {id(body.get_submodule(name)) for name in reading}

@@ -18,7 +18,7 @@ from torch.nn import functional
 from regard.attention.places import Places
 from regard.core.errors import OptionError
 from regard.layers import SCALINGS, PositionPart, ScalingPart
-from regard.layers.rotary import rotary_frequencies, rotate_pairs, turn_pairs, unscaled
+from regard.layers.rotary import rotary_frequencies, rotate_complex, rotate_pairs, unscaled
 
 
 def sinusoids(positions_T: Tensor, width: int) -> Tensor:
@@ -128,10 +128,10 @@ class Rotary(NoPosition):
                 "make model.key_width (or model.width / model.heads) even"
             )
         if isinstance(places, Tensor):
-            return turn_pairs(x_BHTK, self.turns(int(places.max()) + 1, x_BHTK)[places][:, None])
+            return rotate_complex(x_BHTK, self.turns(int(places.max()) + 1, x_BHTK)[places][:, None])
         if torch.compiler.is_compiling():  # complex numbers are not compiled, and need not be
             return rotate_pairs(x_BHTK, self.angles(places + count, width, x_BHTK.device)[places:])
-        return turn_pairs(x_BHTK, self.turns(places + count, x_BHTK)[places : places + count])
+        return rotate_complex(x_BHTK, self.turns(places + count, x_BHTK)[places : places + count])
 
     def angles(self, count: int, width: int, device: torch.device) -> Tensor:
         """angles_TC of the first positions."""

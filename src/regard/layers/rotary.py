@@ -48,7 +48,7 @@ def rotate_pairs(x_BHTK: Tensor, angles_TC: Tensor) -> Tensor:
     return torch.stack((even * cos - odd * sin, even * sin + odd * cos), dim=-1).flatten(-2)
 
 
-def turn_pairs(x_BHTK: Tensor, turns_TC: Tensor) -> Tensor:
+def rotate_complex(x_BHTK: Tensor, turns_TC: Tensor) -> Tensor:
     """The same with pairs as complex numbers and turns e^(iα): one product, about ten times faster on a CPU.
 
     Half precision is turned in single.

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from regard.attention import READERS, ReaderPart
 from regard.attention.masks import padding
 from regard.attention.memory import Memory, join_memories, sentences_kept
-from regard.attention.places import Ages, grown, joined, places_after, reordered
+from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.attention.readers import Reader
 from regard.core.anatomy import Anatomy
 from regard.core.inputs import Inputs, States
@@ -117,7 +117,7 @@ class Bahdanau(nn.Module):
             state.state = moved(state.state, after, step, lengths_R)
             states.append(state.state[0])
             contexts.append(context_RC)
-        state.position = grown(state.position, tokens_RT.shape[1], lengths_R)
+        state.position = advanced(state.position, tokens_RT.shape[1], lengths_R)
         return self.readout(torch.stack(states, dim=1), torch.stack(contexts, dim=1), x_RTI)
 
 

@@ -18,7 +18,7 @@ from regard.attention import MECHANISMS, AttentionContext, MechanismPart
 from regard.attention.heads import CrossAttention, HeadShape
 from regard.attention.masks import padding
 from regard.attention.memory import Memory, join_memories, sentences_kept
-from regard.attention.places import Ages, grown, joined, places_after, reordered
+from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.core.anatomy import Anatomy
 from regard.core.inputs import Inputs, States
 from regard.core.ports import Ports
@@ -169,7 +169,7 @@ class Convolution(nn.Module):
         x_RTD = self.dropout(self.position.embed(x_RTD, places_after(state.position, count, lengths_R)))
         for number, layer in enumerate(self.decoder):
             x_RTD, state.pasts[number] = layer(x_RTD, state.memories[number], state.pasts[number], lengths_R)
-        state.position = grown(state.position, count, lengths_R)
+        state.position = advanced(state.position, count, lengths_R)
         return self.narrow(self.norm(x_RTD))
 
     def answer_at(self, states_BTD: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ from regard.core.anatomy import Anatomy, Entrance
 from regard.core.inputs import Inputs, States
 from regard.core.ports import OUTPUT, Ports, tokens_at
 from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
-from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm, StackState, start_small
+from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm, StackState, init_small
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
 from regard.models import ModelPart
 
@@ -92,7 +92,7 @@ class Llama(nn.Module):
         position = config.position.build(config.width, config.heads)
         layers = (config.block(layer, config.context or position.max_length) for layer in range(config.layers))
         self.stack = CausalStack(layers, position, config.norm.build(config.width), config.dropout)
-        start_small(self.stack)
+        init_small(self.stack)
         self.head = VocabularyHead(symbols, config.width, None if config.tied == "none" else self.embedding)
 
     @property

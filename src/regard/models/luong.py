@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from regard.attention import READERS, ReaderPart
 from regard.attention.masks import padding
 from regard.attention.memory import Memory, join_memories, sentences_kept
-from regard.attention.places import Ages, grown, joined, places_after, reordered
+from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.attention.readers import Reader
 from regard.core.anatomy import Anatomy
 from regard.core.inputs import Inputs, States
@@ -124,7 +124,7 @@ class Luong(nn.Module):
     def attend(self, x_RTI: Tensor, state: LuongState, lengths_R: Tensor | None = None) -> Tensor:
         h_RTD, state.states = self.decoder(x_RTI, state.states, lengths_R)
         context_RTC = self.attention(h_RTD, state.memory, places_after(state.position, x_RTI.shape[1], lengths_R))
-        state.position = grown(state.position, x_RTI.shape[1], lengths_R)
+        state.position = advanced(state.position, x_RTI.shape[1], lengths_R)
         return self.readout(context_RTC, h_RTD)
 
 

@@ -61,7 +61,7 @@ def with_steps(recipe: Recipe, steps: int, *settings: str) -> Recipe:
 
 def measure_pace(recipe: Recipe, longest: float = LONGEST) -> Pace:
     """Trains for some seconds in a folder that is thrown away. The mean counts, since batches differ in length."""
-    machine.keep_memory()
+    machine.keep_freed_memory()
     machine.set_threads(recipe.training.threads)
     durations: list[float] = []
     with tempfile.TemporaryDirectory() as folder:

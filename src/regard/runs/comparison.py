@@ -67,8 +67,8 @@ class Comparison:
         settings = list(settings)
         named = [one for recipe in recipes for one in recipe_sets().get(str(recipe), (recipe,))]
         made = tuple(Recipe.read(one, settings) for one in named)
-        refuse_unscored(made)
-        refuse_incomparable(made)
+        check_scored(made)
+        check_comparable(made)
         return cls(out, made, tuple(seeds), budget)
 
     @property
@@ -80,7 +80,7 @@ class Comparison:
         recipes = [recipe.model_dump(mode="json") for recipe in self.recipes]
         asked = {"recipes": recipes, "seeds": list(self.seeds), "budget": asdict(self.budget)}
         plan: dict[str, Any] = read_json(self.plan) if self.plan.exists() else {"asked": asked, "paces": {}}
-        self._refuse_other(completed(plan["asked"]), asked)
+        self._check_same(completed(plan["asked"]), asked)
         for recipe in self.recipes:
             if self.budget.seconds and recipe.name not in plan["paces"]:
                 said(f"{recipe.name}: measuring how long a step takes")
@@ -90,7 +90,7 @@ class Comparison:
         paces = {name: Pace(**pace) for name, pace in plan["paces"].items()}
         return [self._entry(recipe, seed, paces) for seed in self.seeds for recipe in self.recipes]
 
-    def _refuse_other(self, held: dict[str, Any], asked: dict[str, Any]) -> None:
+    def _check_same(self, held: dict[str, Any], asked: dict[str, Any]) -> None:
         if held == asked:
             return
         problems = differences(_flat(held), _flat(asked))
@@ -114,7 +114,7 @@ def _flat(asked: dict[str, Any]) -> dict[str, Any]:
     return {**asked, "recipes": {recipe["name"]: recipe for recipe in asked["recipes"]}}
 
 
-def refuse_unscored(recipes: Sequence[Recipe]) -> None:
+def check_scored(recipes: Sequence[Recipe]) -> None:
     """A comparison scores answers as text against references; other tasks have no such score."""
     unscored = [recipe for recipe in recipes if not isinstance(recipe.task, TranslationConfig)]
     others = [f"{recipe.name} ({recipe.task.kind})" for recipe in unscored]
@@ -125,12 +125,12 @@ def refuse_unscored(recipes: Sequence[Recipe]) -> None:
         )
 
 
-def refuse_incomparable(recipes: Sequence[Recipe]) -> None:
+def check_comparable(recipes: Sequence[Recipe]) -> None:
     """Different data, tokenizers, tasks or decoding make different scores; all differences are named at once."""
     names = [recipe.name for recipe in recipes]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise RecipeError(f"recipes need names of their own to be told apart; twice there is {', '.join(twice)}")
+        raise RecipeError(f"recipes need different names; used twice: {', '.join(twice)}")
     first = recipes[0]
     problems = []
     for other in recipes[1:]:

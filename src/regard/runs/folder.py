@@ -85,7 +85,7 @@ class RunFolder:
         for leftover in self.path.glob(".*.part"):
             leftover.unlink(missing_ok=True)
 
-    def refuse_other(self, recipe_toml: str, *, resume: bool) -> None:
+    def check_same_run(self, recipe_toml: str, *, resume: bool) -> None:
         """A folder that holds anything but this very run is left alone."""
         if not self.path.exists():
             return
@@ -119,7 +119,7 @@ def same_recipe(held_tree: dict[str, Any], given_toml: str) -> bool:
         return True
     try:
         held = Recipe.of(held_tree)  # its paths made absolute, as those of the given one are
-        undecided = held.model_copy(update={"task": held.task.unsettled()})  # without what the data decided
+        undecided = held.model_copy(update={"task": held.task.unresolved()})  # without what the data decided
         return given_toml in (held.to_toml(), undecided.to_toml())
     except RecipeError:
         return False

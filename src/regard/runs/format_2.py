@@ -33,11 +33,11 @@ def name_files(tree: Tree) -> Tree:
     if kind in GENERATED:
         data = {f"{key}_size" if key in SIZES else key: value for key, value in data.items()}
     elif kind == "pairs":
-        data = _without_idle(_pairs(data))
+        data = _without_unused(_pairs(data))
     elif kind == "text":
         data = _text(data)
     elif kind in ("labelled", "tagged", "questions", "trees"):
-        data = _without_idle(data)
+        data = _without_unused(data)
     return {**tree, "data": data}
 
 
@@ -84,7 +84,7 @@ def _text(old: Tree) -> Tree:
     return {**kept, "train": old.get("file", "")}
 
 
-def _without_idle(data: Tree) -> Tree:
+def _without_unused(data: Tree) -> Tree:
     """Without keys that never had an effect, which are refused today."""
     named = [data[split] for split in ("train", "validation", "test") if data.get(split)]
     idle = {"validation_size"} if data.get("validation") else set()

@@ -12,23 +12,23 @@ from regard.core.errors import OptionError, RunError
 from regard.core.files import write_text
 
 
-class Silent:
+class SilentObserver:
     """An observer that does nothing; others say only what they care about."""
 
-    def started(self, total_steps: int, step: int) -> None: ...
+    def on_start(self, total_steps: int, step: int) -> None: ...
 
-    def stepped(self, step: int, figures: Mapping[str, float]) -> None: ...
+    def on_step(self, step: int, figures: Mapping[str, float]) -> None: ...
 
-    def validated(self, step: int, figures: Mapping[str, float]) -> None: ...
+    def on_validation(self, step: int, figures: Mapping[str, float]) -> None: ...
 
-    def saved(self, step: int, folder: Path) -> None: ...
+    def on_checkpoint(self, step: int, folder: Path) -> None: ...
 
-    def said(self, message: str) -> None: ...
+    def on_message(self, message: str) -> None: ...
 
-    def finished(self, step: int) -> None: ...
+    def on_end(self, step: int) -> None: ...
 
 
-class MetricsFile(Silent):
+class MetricsFile(SilentObserver):
     """Writes ``metrics.jsonl``: training figures every few steps, validation figures, and what was said.
 
     After a resume the lines beyond the checkpoint are cut off, so that every step stands there once.
@@ -38,7 +38,7 @@ class MetricsFile(Silent):
         self.path = path
         self.every = every
 
-    def started(self, total_steps: int, step: int) -> None:
+    def on_start(self, total_steps: int, step: int) -> None:
         kept = [line for line in self._lines() if line.get("step", 0) <= step]
         write_text(self.path, "".join(json.dumps(line) + "\n" for line in kept))
 
@@ -53,14 +53,14 @@ class MetricsFile(Silent):
                 continue  # the line that a kill cut in two
         return lines
 
-    def stepped(self, step: int, figures: Mapping[str, float]) -> None:
+    def on_step(self, step: int, figures: Mapping[str, float]) -> None:
         if step % self.every == 0:
             self._write({"step": step, "split": "train", **figures})
 
-    def validated(self, step: int, figures: Mapping[str, float]) -> None:
+    def on_validation(self, step: int, figures: Mapping[str, float]) -> None:
         self._write({"step": step, "split": "validation", **figures})
 
-    def said(self, message: str) -> None:
+    def on_message(self, message: str) -> None:
         self._write({"note": message})
 
     def _write(self, line: Mapping[str, Any]) -> None:
@@ -74,7 +74,7 @@ class MetricsFile(Silent):
             ) from error
 
 
-class TensorBoard(Silent):
+class TensorBoard(SilentObserver):
     """The same figures as TensorBoard events, below ``tensorboard/`` in the run folder."""
 
     def __init__(self, folder: Path, every: int) -> None:
@@ -87,18 +87,18 @@ class TensorBoard(Silent):
         self.open = partial(SummaryWriter, str(folder))
         self.every = every
 
-    def started(self, total_steps: int, step: int) -> None:
+    def on_start(self, total_steps: int, step: int) -> None:
         """After a resume the events beyond the checkpoint are hidden, so that every step is shown once."""
         self.writer = self.open(purge_step=step + 1) if step else self.open()
 
-    def stepped(self, step: int, figures: Mapping[str, float]) -> None:
+    def on_step(self, step: int, figures: Mapping[str, float]) -> None:
         if step % self.every == 0:
             self._add("train", step, figures)
 
-    def validated(self, step: int, figures: Mapping[str, float]) -> None:
+    def on_validation(self, step: int, figures: Mapping[str, float]) -> None:
         self._add("validation", step, figures)
 
-    def finished(self, step: int) -> None:
+    def on_end(self, step: int) -> None:
         self.writer.close()
 
     def _add(self, split: str, step: int, figures: Mapping[str, float]) -> None:

@@ -27,7 +27,7 @@ def keep_validation(folder: RunFolder, corpus: Corpus[Any]) -> None:
     if not folder.validation.exists():
         lines = (json.dumps(one.record(), ensure_ascii=False) + "\n" for one in corpus.splits["validation"])
         write_text(folder.validation, "".join(lines))
-    elif not is_as_kept(folder, corpus):
+    elif not is_as_saved(folder, corpus):
         raise RunError(
             f"the training files are not those with which {folder.path} was begun: the validation split drawn from "
             f"them is another than {folder.validation.name}. Put the files back as they were, or begin a new run"
@@ -40,13 +40,13 @@ def held_out(folder: RunFolder, corpus: Corpus[Any]) -> Corpus[Any]:
     Drawn again from files that have grown, it would hold what the model has learned by heart.
     """
     scored = corpus.without_training()
-    if not corpus.validation_was_set_aside or not folder.validation.exists() or is_as_kept(folder, corpus):
+    if not corpus.validation_was_set_aside or not folder.validation.exists() or is_as_saved(folder, corpus):
         return scored
-    kept = kept_validation(folder, type(corpus.splits["validation"][0]))
+    kept = saved_validation(folder, type(corpus.splits["validation"][0]))
     return replace(scored, splits={**scored.splits, "validation": kept})
 
 
-def is_as_kept(folder: RunFolder, corpus: Corpus[Any]) -> bool:
+def is_as_saved(folder: RunFolder, corpus: Corpus[Any]) -> bool:
     """Whatever the files are called now."""
     drawn = [json.loads(json.dumps(one.record())) for one in corpus.splits["validation"]]
     return [without_origin(one) for one in kept_examples(folder)] == [without_origin(one) for one in drawn]
@@ -63,12 +63,12 @@ def kept_examples(folder: RunFolder) -> list[dict[str, Any]]:
     if not all(isinstance(one, dict) for one in held):
         raise RunError(
             f"{folder.validation} is not as the run left it: it holds lines that are no JSON objects; put the "
-            "run's own file back, or train anew"
+            "run's own file back, or train again"
         )
     return held
 
 
-def kept_validation(folder: RunFolder, kind: type[Recordable]) -> tuple[Recordable, ...]:
+def saved_validation(folder: RunFolder, kind: type[Recordable]) -> tuple[Recordable, ...]:
     """The examples that were set aside, of the kind that the run's data has."""
     try:
         return tuple(kind.from_record(one) for one in kept_examples(folder))

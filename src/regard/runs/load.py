@@ -53,7 +53,7 @@ class Run:
     task: Task = field(repr=False)
     other: Engine | None = None  # who answers in the model's place, see ``through``
 
-    def through(self, engine: Engine) -> Run:
+    def with_engine(self, engine: Engine) -> Run:
         """The same run, whose answers this engine finds. Scores of given texts, weights and taps stay the model's."""
         return replace(self, other=engine)
 
@@ -193,14 +193,14 @@ def load(run: str | Path, device: str = "", *, check: bool = True) -> Run:
     recipe = parse(Recipe, read_run_recipe(folder.recipe), where=str(folder.recipe))
     modalities = recipe.input.load(folder.path, recipe.tokenizer)
     where = machine.choose_device(device or recipe.device)
-    machine.keep_memory()
+    machine.keep_freed_memory()
     machine.set_threads(recipe.training.threads)
     task = build_task(recipe, Corpus({}, Ledger()), modalities)
     model = headed(recipe, task)
     if not recipe.start.adapters.merge:
         adapt(recipe, model)
     weights = checkpoints.load_tensors(folder.weights)
-    checkpoints.put_weights(model, weights, str(folder.weights))
+    checkpoints.load_weights(model, weights, str(folder.weights))
     if check:
         check_hashes(folder, weights)
     return Run(folder, recipe, modalities, model.to(where).eval(), where, task)

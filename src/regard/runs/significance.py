@@ -24,7 +24,7 @@ def significance(
 
     The first run's task says what is compared. The difference is the first run's score less the other's.
     """
-    refuse_incomparable(run, other)
+    check_comparable(run, other)
     if source:
         pairs = read_parallel(Path(source), Path(reference), "given", Ledger())
     else:
@@ -38,7 +38,7 @@ def significance(
     return {**asdict(found), "run": names[0], "sentence": found.told(*names)}
 
 
-def refuse_incomparable(run: Run, other: Run) -> None:
+def check_comparable(run: Run, other: Run) -> None:
     kinds = run.recipe.task.kind, other.recipe.task.kind
     if kinds[0] != kinds[1]:
         raise OptionError(f"one run is for {kinds[0]}, the other for {kinds[1]}; compare runs of one task")

@@ -57,7 +57,7 @@ class Origin(NamedTuple):
         return self.recipe.input.load(self.folder.path, self.recipe.tokenizer)
 
 
-def begun(recipe: Any, settings: Iterable[str] = ()) -> Any:
+def start_from(recipe: Any, settings: Iterable[str] = ()) -> Any:
     """The recipe with the model and tokenizer of the run that it starts from; ``--set model.…`` has the last word."""
     if not recipe.start.run or recipe.start.taken:
         return recipe
@@ -98,7 +98,7 @@ def check_vocabulary(start: StartConfig, modalities: Modalities, corpus: Any) ->
 
 
 def load_pretrained(
-    start: StartConfig, model: nn.Module, modalities: Modalities, kept: Path, observers: Sequence[Observer] = ()
+    start: StartConfig, model: nn.Module, modalities: Modalities, kept: Path, observer: Observer
 ) -> None:
     """Fills the model with the weights of the run that it starts from; a checkpoint in ``kept`` has them already."""
     if not start.run or checkpoints.latest(kept)[0] is not None:
@@ -113,7 +113,7 @@ def load_pretrained(
     notes: list[str] = []
     if start.pieces == "carried":
         before, after = origin.modalities().vocabularies, modalities.vocabularies
-        theirs = {**theirs, **carried_rows(before, after, theirs, ours, notes)}
+        theirs = {**theirs, **copy_shared_rows(before, after, theirs, ours, notes)}
     missing = [
         f"{name} {tuple(tensor.shape)}: {found(theirs.get(plain(name)))}"
         for name, tensor in ours.items()
@@ -130,9 +130,8 @@ def load_pretrained(
     left = [name for name in held if plain(name) not in taken]
     notes.insert(0, f"{len(ours)} tensors come from {start.run}" + (f", {len(fresh)} are new" if fresh else "")
                  + (f", {len(left)} of its tensors are not needed" if left else ""))  # fmt: skip
-    for observer in observers:
-        for note in notes:
-            observer.said(note)
+    for note in notes:
+        observer.on_message(note)
 
 
 def plain(name: str) -> str:
@@ -151,7 +150,7 @@ def found(tensor: Tensor | None) -> str:
 # -- pieces that both know ------------------------------------------------------------------------------------
 
 
-def carried_rows(
+def copy_shared_rows(
     old: Vocabularies,
     new: Vocabularies,
     theirs: Mapping[str, Tensor],
@@ -173,7 +172,7 @@ def carried_rows(
         result[plain(name)] = rows
         if side not in told:
             told.add(side)
-            notes.append(f"{len(pairs):,} of {after.size:,} {side} pieces keep their vectors, the rest starts anew")
+            notes.append(f"{len(pairs):,} of {after.size:,} {side} pieces keep their vectors, the rest start random")
     return result
 
 

@@ -23,14 +23,15 @@ from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
 from regard.layers.adapters import add_adapters, merge_adapters
 from regard.layers.headed import Headed
-from regard.runs.borrowing import borrow_vectors
 from regard.runs.folder import RunFolder
 from regard.runs.journal import MetricsFile, TensorBoard
 from regard.runs.kept import keep_validation, read_summary, write_summary
+from regard.runs.pretrained_vectors import load_pretrained_vectors
 from regard.runs.recipe import Recipe
-from regard.runs.starting import Origin, begun, check_vocabulary, freeze, load_pretrained
+from regard.runs.starting import Origin, check_vocabulary, freeze, load_pretrained, start_from
 from regard.training import checkpoints, machine
 from regard.training.loop import Loop
+from regard.training.observers import Observers
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +60,21 @@ def train(
     ``start`` names a run whose model, tokenizer and weights it starts from (``start.run`` in the recipe).
     """
     settings = [*settings, *([f"start.run={json.dumps(str(start))}"] if start else [])]
-    made = begun(Recipe.of(recipe, settings), settings)
+    made = start_from(Recipe.of(recipe, settings), settings)
     folder = RunFolder(Path(out or Path("runs") / (made.name or "run")))
-    machine.keep_memory()
+    machine.keep_freed_memory()
     machine.set_threads(made.training.threads)
     ranks = machine.init_ranks(made.device)
     if ranks.is_main:
-        folder.refuse_other(made.to_toml(), resume=resume)
+        folder.check_same_run(made.to_toml(), resume=resume)
     was_empty, loop = folder.is_empty, None
     ranks.barrier()  # until here nobody writes
     if resume and folder.summary.exists() and folder.weights.exists():
         return _concluded(folder)
     try:
-        loop = prepare(made, folder, ranks, list(observers))
+        loop = prepare(made, folder, ranks, observers)
         if resume and was_empty:
-            loop.tell("said", f"there is nothing to resume in {folder.path}: a new run begins")
+            loop.observers.on_message(f"there is nothing to resume in {folder.path}: a new run begins")
         elif resume:
             loop.resume()
         loop.run()
@@ -85,21 +86,17 @@ def train(
     return _conclude(loop, folder, merge=made.start.adapters.merge)
 
 
-def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: list[Observer]) -> Loop:
+def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: Iterable[Observer]) -> Loop:
     """Everything up to the first step; what is made here is in the folder before training starts."""
     device = machine.choose_device(recipe.device)
     corpus = load_corpus(recipe)
-    recipe = settled(recipe, corpus)
+    recipe = resolved(recipe, corpus)
     if ranks.is_main:
         write_text(folder.recipe, recipe.to_toml())  # first: from here on the folder can be resumed
         folder.clear()
         folder.checkpoints.mkdir(exist_ok=True)
         write_json(folder.environment, machine.environment(device))
-        observers = [MetricsFile(folder.metrics, recipe.training.log_every), *observers]
-        if recipe.training.tensorboard:
-            observers.append(TensorBoard(folder.path / "tensorboard", recipe.training.log_every))
-    else:
-        observers = []
+    told = _observers(recipe, folder, observers) if ranks.is_main else Observers()
     modalities = _modalities(recipe, corpus, folder, ranks)
     check_vocabulary(recipe.start, modalities, corpus)
     task = build_task(recipe, corpus, modalities)
@@ -109,14 +106,18 @@ def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: 
     model = headed(recipe, task)
     if isinstance(task, ChecksLengths):
         task.check_lengths(model, recipe.training.batch_tokens)
-    borrow_vectors(recipe, model, modalities, folder.checkpoints, observers)
-    load_pretrained(recipe.start, model, modalities, folder.checkpoints, observers)
+    load_pretrained_vectors(recipe, model, modalities, folder.checkpoints, told)
+    load_pretrained(recipe.start, model, modalities, folder.checkpoints, told)
     adapt(recipe, model)
     freeze(model, recipe.start.frozen)
     model.to(device)
-    return Loop(
-        model, task, recipe.training, recipe.seed, folder.checkpoints, device, ranks=ranks, observers=observers
-    )
+    return Loop(model, task, recipe.training, recipe.seed, folder.checkpoints, device, ranks=ranks, observers=told)
+
+
+def _observers(recipe: Recipe, folder: RunFolder, others: Iterable[Observer]) -> Observers:
+    every = recipe.training.log_every
+    drawn = [TensorBoard(folder.path / "tensorboard", every)] if recipe.training.tensorboard else []
+    return Observers([MetricsFile(folder.metrics, every), *others, *drawn])
 
 
 def load_corpus(recipe: Recipe) -> Corpus[Any]:
@@ -126,7 +127,7 @@ def load_corpus(recipe: Recipe) -> Corpus[Any]:
 def build_task(recipe: Recipe, corpus: Corpus[Any], modalities: Modalities) -> Task:
     if recipe.tokenizer.pair_dropout and not recipe.task.cuts_anew:
         raise OptionError(
-            f"tokenizer.dropout is for pairs, which are cut anew every epoch, not for {recipe.task.kind}; set it to 0"
+            f"tokenizer.dropout is for pairs, which are segmented every epoch, not for {recipe.task.kind}; set it to 0"
         )
     return recipe.task.build(corpus, modalities, recipe.seed)
 
@@ -155,9 +156,9 @@ def adapt(recipe: Recipe, model: nn.Module) -> None:
         add_adapters(model, recipe.start.adapters)
 
 
-def settled(recipe: Recipe, corpus: Any) -> Recipe:
+def resolved(recipe: Recipe, corpus: Any) -> Recipe:
     """The recipe with what its data decides (labels), so that the run folder needs no data to be loaded again."""
-    return recipe.model_copy(update={"task": recipe.task.settled(corpus)})
+    return recipe.model_copy(update={"task": recipe.task.resolved(corpus)})
 
 
 def _modalities(recipe: Recipe, corpus: Any, folder: RunFolder, ranks: machine.Ranks) -> Modalities:

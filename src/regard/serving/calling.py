@@ -29,15 +29,15 @@ class Pipeline(ABC):
     task: str
     known: dict[str, Any]
     modality: type[Any] = TextModality
-    idle: frozenset[str] = frozenset({"batch_size", "truncation", "padding", "num_workers", "max_length"})
+    ignored: frozenset[str] = frozenset({"batch_size", "truncation", "padding", "num_workers", "max_length"})
 
     def __init__(self, run: Run, **options: Any) -> None:
         self.run = run
-        self.refuse_other_inputs()
-        self.refuse_unfit()
+        self.check_input_kind()
+        self.check_run()
         self.options = self.checked(options)
 
-    def refuse_other_inputs(self) -> None:
+    def check_input_kind(self) -> None:
         """A run that reads pictures answers no texts, nor the other way round."""
         reads = self.run.modalities.input
         if not isinstance(reads, self.modality):
@@ -49,11 +49,11 @@ class Pipeline(ABC):
             )
 
     @abstractmethod
-    def refuse_unfit(self) -> None:
+    def check_run(self) -> None:
         """A run that cannot do this task is refused when the pipeline is made."""
 
     def checked(self, options: dict[str, Any]) -> dict[str, Any]:
-        every = {*self.known, *self.idle}
+        every = {*self.known, *self.ignored}
         unknown = [f"{name!r}{nearest(name, every)}" for name in options if name not in every]
         if unknown:
             named = ", ".join(sorted(self.known))
@@ -99,7 +99,7 @@ def strings(inputs: Sequence[Any], task: str) -> list[str]:
     return list(inputs)
 
 
-def refuse_other(name: str, found: Any, there: Sequence[str]) -> None:
+def check_value(name: str, found: Any, there: Sequence[str]) -> None:
     """A value that an option does not have is refused with those it has."""
     if found not in there:
         raise OptionError(f"no {name} {found!r}{nearest(str(found), there)}; there is: {', '.join(there)}")
@@ -108,11 +108,11 @@ def refuse_other(name: str, found: Any, there: Sequence[str]) -> None:
 def fitting(run: Run, capability: type[Capability], task: str, kind: str) -> Capability:
     """The run's task as one that can do what a pipeline needs."""
     if not isinstance(run.task, capability):
-        raise unfit(run, task, kind)
+        raise cannot_answer(run, task, kind)
     return run.task
 
 
-def unfit(run: Run, task: str, kind: str) -> OptionError:
+def cannot_answer(run: Run, task: str, kind: str) -> OptionError:
     return OptionError(
         f"{run.folder.path} was trained for {run.recipe.task.kind}, and the pipeline {task!r} needs a run of task.kind "
         f"= {kind!r}; name another model, or make one with: regard train RECIPE --from {run.folder.path}"

@@ -11,7 +11,7 @@ import numpy as np
 from regard.core.capabilities import Classifies
 from regard.core.errors import OptionError
 from regard.core.modality import ShowsPixels
-from regard.serving.calling import Pipeline, fitting, refuse_other
+from regard.serving.calling import Pipeline, check_value, fitting
 from regard.tasks.classification import FIGURES
 
 ADDRESSES = ("http://", "https://")
@@ -25,10 +25,10 @@ class ImageClassification(Pipeline):
 
     task = "image-classification"
     known = {"top_k": 5, "function_to_apply": "default"}  # noqa: RUF012
-    idle = Pipeline.idle | {"timeout"}
+    ignored = Pipeline.ignored | {"timeout"}
     modality = ShowsPixels
 
-    def refuse_unfit(self) -> None:
+    def check_run(self) -> None:
         self.classifier()
 
     def classifier(self) -> Classifies:
@@ -62,5 +62,5 @@ class ImageClassification(Pipeline):
 def figure_of(asked: str | None) -> str:
     """What is told of each class; theirs is the softmax where nobody says otherwise."""
     kind = asked or "default"
-    refuse_other("function_to_apply", kind, ("default", *FIGURES))
+    check_value("function_to_apply", kind, ("default", *FIGURES))
     return "softmax" if kind == "default" else kind

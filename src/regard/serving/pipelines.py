@@ -12,7 +12,7 @@ from regard.core.errors import OptionError
 from regard.core.seams import Body
 from regard.decoding.options import Beam, Greedy, Sampling, Strategy
 from regard.layers.headed import body_of
-from regard.serving.calling import Pipeline, fitting, refuse_other, strings, unfit
+from regard.serving.calling import Pipeline, cannot_answer, check_value, fitting, strings
 from regard.serving.pictures import ImageClassification, figure_of
 from regard.tasks import question_answering as tasks
 from regard.tasks.reading import check_length
@@ -25,7 +25,7 @@ class TextClassification(Pipeline):
     task = "text-classification"
     known = {"top_k": 1, "return_all_scores": False, "function_to_apply": "default"}  # noqa: RUF012
 
-    def refuse_unfit(self) -> None:
+    def check_run(self) -> None:
         self.classifier()
 
     def classifier(self) -> Classifies:
@@ -67,10 +67,10 @@ class TokenClassification(Pipeline):
 
     task = "token-classification"
     known = {"aggregation_strategy": "none", "ignore_labels": ("O",), "grouped_entities": False}  # noqa: RUF012
-    idle = Pipeline.idle | {"stride", "offset_mapping", "is_split_into_words", "ignore_subwords"}
+    ignored = Pipeline.ignored | {"stride", "offset_mapping", "is_split_into_words", "ignore_subwords"}
     strategies = ("none", "simple", "first", "average", "max")
 
-    def refuse_unfit(self) -> None:
+    def check_run(self) -> None:
         self.tagger()
 
     def tagger(self) -> Tagging:
@@ -78,7 +78,7 @@ class TokenClassification(Pipeline):
 
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
         strategy, ignored = options["aggregation_strategy"], options["ignore_labels"]
-        refuse_other("aggregation_strategy", strategy, self.strategies)
+        check_value("aggregation_strategy", strategy, self.strategies)
         if strategy == "none" and options["grouped_entities"]:
             strategy = "simple"
         texts = strings(inputs, self.task)
@@ -113,9 +113,9 @@ class QuestionAnswering(Pipeline):
         "max_answer_len": "max_answer_length", "max_seq_len": "max_length", "max_question_len": "max_question_length",
     }  # fmt: skip
     known = {"top_k": 1, **dict.fromkeys(limits), "doc_stride": 0, "handle_impossible_answer": None}  # noqa: RUF012
-    idle = Pipeline.idle | {"align_to_words"}
+    ignored = Pipeline.ignored | {"align_to_words"}
 
-    def refuse_unfit(self) -> None:
+    def check_run(self) -> None:
         self.reader()
 
     def reader(self) -> tasks.QuestionAnswering:
@@ -168,9 +168,9 @@ class FillMask(Pipeline):
 
     task = "fill-mask"
     known = {"top_k": 5, "targets": None}  # noqa: RUF012
-    idle = Pipeline.idle | {"tokenizer_kwargs"}
+    ignored = Pipeline.ignored | {"tokenizer_kwargs"}
 
-    def refuse_unfit(self) -> None:
+    def check_run(self) -> None:
         self.filler()
 
     def filler(self) -> Fills:
@@ -228,10 +228,10 @@ class TextGeneration(Pipeline):
         "min_p": 0.0, "repetition_penalty": 1.0, "num_return_sequences": 1, "num_beams": 1, "return_full_text": True,
         "seed": 1, "stop_strings": (),
     }  # fmt: skip
-    idle = (Pipeline.idle - {"max_length"}) | {"clean_up_tokenization_spaces", "pad_token_id", "eos_token_id"}
+    ignored = (Pipeline.ignored - {"max_length"}) | {"clean_up_tokenization_spaces", "pad_token_id", "eos_token_id"}
     usual = 50  # new tokens, where nobody says how many
 
-    def refuse_unfit(self) -> None:
+    def check_run(self) -> None:
         fitting(self.run, Continues, self.task, "language-model")
 
     def strategy(self, options: dict[str, Any], limit: int) -> Strategy:
@@ -281,11 +281,11 @@ class Translation(Pipeline):
 
     task = "translation"
     known = {"num_beams": 0, "max_length": 0}  # noqa: RUF012
-    idle = (Pipeline.idle - {"max_length"}) | {"src_lang", "tgt_lang", "clean_up_tokenization_spaces"}
+    ignored = (Pipeline.ignored - {"max_length"}) | {"src_lang", "tgt_lang", "clean_up_tokenization_spaces"}
 
-    def refuse_unfit(self) -> None:
+    def check_run(self) -> None:
         if self.run.recipe.task.kind != "translation":
-            raise unfit(self.run, self.task, "translation")
+            raise cannot_answer(self.run, self.task, "translation")
 
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
         strategy: Any = self.run.recipe.decoding
@@ -304,9 +304,9 @@ class FeatureExtraction(Pipeline):
 
     task = "feature-extraction"
     known = {"return_tensors": False}  # noqa: RUF012
-    idle = Pipeline.idle | {"tokenize_kwargs"}
+    ignored = Pipeline.ignored | {"tokenize_kwargs"}
 
-    def refuse_unfit(self) -> None:
+    def check_run(self) -> None:
         if not isinstance(body_of(self.run.model), Body):
             raise OptionError(f"{type(self.run.model).__name__} gives no states of tokens; name another model")
 

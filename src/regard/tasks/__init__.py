@@ -25,11 +25,11 @@ class TaskPart(Part):
         """What regard predict might be asked, as it is typed."""
         return '"a sentence"'
 
-    def settled(self, corpus: Any) -> Self:
+    def resolved(self, corpus: Any) -> Self:
         """The same with what the data decides, so that a run folder can be loaded without its data."""
         return self
 
-    def unsettled(self) -> Self:
+    def unresolved(self) -> Self:
         """The same without it."""
         return self
 

@@ -14,7 +14,7 @@ from regard.core.errors import DataError, enumerate_problems
 from regard.data.examples import Asked
 from regard.data.modalities.text.enclosing import split_texts
 from regard.tasks.metrics.answers import is_exact
-from regard.tasks.question_windows import Frame, QuestionBatch, Stretch
+from regard.tasks.question_windows import QuestionBatch, QuestionFrame, QuestionWindow
 from regard.tasks.reading import logits_of
 
 ERRORS_LISTED = 50
@@ -50,7 +50,7 @@ def best_spans(
     ]
 
 
-class FoundSpans:
+class SpanCandidates:
     """The spans of one question over all its windows; one that two windows hold counts once, at its best."""
 
     def __init__(self, text: str = "") -> None:
@@ -58,7 +58,9 @@ class FoundSpans:
         self.spans: dict[tuple[int, int], float] = {}  # characters, and their log-probability
         self.silent = 0.0  # that there is no answer, by the window that believes in it least
 
-    def add(self, window: Stretch, frame: Frame, nothing: float, rows: Sequence[tuple[float, int, int]]) -> None:
+    def add(
+        self, window: QuestionWindow, frame: QuestionFrame, nothing: float, rows: Sequence[tuple[float, int, int]]
+    ) -> None:
         """What one window says: how log-probable no answer is, and the best spans of its row."""
         shift = window.first - frame.before(window.question)
         self.text, self.silent = window.context.text, min(self.silent, nothing)

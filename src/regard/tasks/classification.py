@@ -33,7 +33,7 @@ from regard.tasks import TaskPart
 from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
-from regard.tasks.probing import ask_head, check_room, grid_axis, head_logits, refuse_target, room_of
+from regard.tasks.probing import check_no_target, check_room, forward_head, grid_axis, head_logits, room_of
 from regard.tasks.reading import check_length, logits_of
 
 ERRORS_LISTED = 50
@@ -57,7 +57,7 @@ class ClassificationConfig(TaskPart):
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     balance: Literal["none", "classes"] = "none"  # classes: rare ones weigh as much as frequent ones
 
-    def settled(self, corpus: Corpus[Any]) -> ClassificationConfig:
+    def resolved(self, corpus: Corpus[Any]) -> ClassificationConfig:
         """With the labels that the data has."""
         if any(not isinstance(one, HasLabel) for own in corpus.splits.values() for one in own[:1]):
             raise DataError(
@@ -67,7 +67,7 @@ class ClassificationConfig(TaskPart):
         there = list(distinct([one.label for one in corpus.splits.get("train", ())]))
         return self.model_copy(update={"labels": self.labels or tuple(there)})
 
-    def unsettled(self) -> ClassificationConfig:
+    def unresolved(self) -> ClassificationConfig:
         return self.model_copy(update={"labels": ()})
 
     def build(self, corpus: Corpus[Any], modalities: Modalities, seed: int) -> Classification:
@@ -169,7 +169,7 @@ class Classification:
     # -- probes ---------------------------------------------------------------------------------------------
 
     def probe(self, session: Session, raw: Any, target: str = "") -> Probe:
-        refuse_target(target, self.modality.name)
+        check_no_target(target, self.modality.name)
         item = self.modality.encode([raw])[0]
         cut = self.modality.cut(item)
         if cut:
@@ -181,7 +181,7 @@ class Classification:
         modality, first = self.modality, items[0].item
         return session.move(
             Probe(
-                self.collate(items).inputs, ask_head, head_logits, self.labels.__getitem__, "label",
+                self.collate(items).inputs, forward_head, head_logits, self.labels.__getitem__, "label",
                 axis=grid_axis(session.model, modality.axis(first)),
                 answers=lambda logits_TW: self.ranked(logits_TW[0].detach().double().softmax(-1).cpu().numpy()),
                 text=modality.describe(first),

@@ -58,7 +58,7 @@ class Continuation:
             """Its own: an answer does not depend on how long the other prompts are."""
             return min(wanted, self.context - len(opening)) if self.context else wanted
 
-        single = Listener(self.tokenizer, openings[:1], stop, stream) if len(openings) == 1 else None
+        single = StopStrings(self.tokenizer, openings[:1], stop, stream) if len(openings) == 1 else None
         found: dict[int, list[Hypothesis]] = {}
         for limit, group in self.groups(openings, wanted, room).items():
             chosen = [openings[place] for place in group]
@@ -66,7 +66,7 @@ class Continuation:
                 chosen,
                 options.model_copy(update={"max_length": limit}),
                 prompts=chosen,
-                progress=None if progress is None else partial(tell_all, progress, len(found), len(openings)),
+                progress=None if progress is None else partial(report_all, progress, len(found), len(openings)),
                 watch=self.listeners(chosen, stop, single) if stop or stream is not None else None,
             )
             found.update(zip(group, done, strict=True))
@@ -77,14 +77,14 @@ class Continuation:
             whole = [self.write_on(opening, one, options, wanted, hearing, stop) for one in own]
             answers.append([self.answer(opening, one, stop) for one in whole])
         if single is not None:
-            single.pass_on(final=True)
+            single.flush(final=True)
         return answers
 
     def listeners(
-        self, openings: list[list[int]], stop: Sequence[str], single: Listener | None
-    ) -> Callable[[Sequence[int]], Listener]:
+        self, openings: list[list[int]], stop: Sequence[str], single: StopStrings | None
+    ) -> Callable[[Sequence[int]], StopStrings]:
         """Who hears the answers of a batch, by the places of its prompts."""
-        return lambda places: single or Listener(self.tokenizer, [openings[place] for place in places], stop)
+        return lambda places: single or StopStrings(self.tokenizer, [openings[place] for place in places], stop)
 
     def groups(self, openings: Sequence[Sequence[int]], wanted: int, room: Room) -> dict[int, list[int]]:
         """Places of prompts by the limit that they are asked with: another engine has one for all that it is given."""
@@ -110,26 +110,26 @@ class Continuation:
         return [[*lead, *ids[len(lead) - most :]] if most and len(ids) > most else ids for ids in openings]
 
     def write_on(
-        self, opening: list[int], begun: Hypothesis, options: Strategy, wanted: int, listener: Listener | None,
+        self, opening: list[int], before: Hypothesis, options: Strategy, wanted: int, listener: StopStrings | None,
         stop: Sequence[str],
     ) -> Hypothesis:  # fmt: skip
         """Past the end of the context: the newer half is read again, and writing goes on from there."""
-        hearing = listener or Listener(self.tokenizer, [opening], stop, begun=begun.tokens)
+        hearing = listener or StopStrings(self.tokenizer, [opening], stop, before=before.tokens)
         stretch = 0
-        while not begun.finished and len(begun.tokens) < wanted:
+        while not before.finished and len(before.tokens) < wanted:
             stretch += 1
-            kept = [*opening, *begun.tokens][-max(self.context // 2, 1) :]
-            room = min(wanted - len(begun.tokens), self.context - len(kept))
+            kept = [*opening, *before.tokens][-max(self.context // 2, 1) :]
+            room = min(wanted - len(before.tokens), self.context - len(kept))
             changed = options.alone().reseeded(7919 * stretch).model_copy(update={"max_length": room})
-            heard = None if hearing.deaf else (lambda places: hearing)
+            heard = None if hearing.is_idle else (lambda places: hearing)
             more = self.engine(always(room)).predict([kept], changed, prompts=[kept], watch=heard)[0][0]
-            begun = replace(
+            before = replace(
                 more,
-                tokens=begun.tokens + more.tokens,
-                log_probability=begun.log_probability + more.log_probability,
-                score=begun.score + more.score,
+                tokens=before.tokens + more.tokens,
+                log_probability=before.log_probability + more.log_probability,
+                score=before.score + more.score,
             )
-        return begun
+        return before
 
     def engine(self, room: Room) -> Engine:
         """What chooses the next tokens, at most ``room`` of them after a prompt."""
@@ -150,7 +150,7 @@ class Continuation:
         return Answer(text if end is None else text[:end], found.log_probability, found.score)
 
 
-def tell_all(progress: Progress, before: int, total: int, done: int, _: int) -> None:
+def report_all(progress: Progress, before: int, total: int, done: int, _: int) -> None:
     """Of all, while a part is worked on."""
     progress(before + done, total)
 
@@ -173,7 +173,7 @@ def first_stop(text: str, stop: Sequence[str]) -> int | None:
     return min(places, default=None)
 
 
-class Listener:
+class StopStrings:
     """Hears every token of a batch: ends an answer at a stop string, and passes the text of a single one on.
 
     What may still become a stop string, or a character of several bytes, is held back until it is settled.
@@ -185,35 +185,35 @@ class Listener:
         openings: list[list[int]],
         stop: Sequence[str],
         stream: Stream | None = None,
-        begun: Sequence[int] = (),
+        before: Sequence[int] = (),
     ) -> None:
         self.tokenizer, self.openings, self.stop, self.stream = tokenizer, openings, tuple(stop), stream
-        self.tokens: dict[tuple[int, int], list[int]] = {(0, 0): list(begun)}
-        self.told = 0
+        self.tokens: dict[tuple[int, int], list[int]] = {(0, 0): list(before)}
+        self.flushed = 0
 
     @property
-    def deaf(self) -> bool:
+    def is_idle(self) -> bool:
         """Whether nothing that it hears would matter."""
         return not self.stop and self.stream is None
 
     def __call__(self, running_B: Tensor, tokens_BN: Tensor) -> Tensor | None:
-        if self.deaf:
+        if self.is_idle:
             return None
         halted = []
         for sentence, ways in zip(running_B.tolist(), tokens_BN.tolist()):
-            halted.append([self.hear(sentence, way, token) for way, token in enumerate(ways)])
+            halted.append([self.add(sentence, way, token) for way, token in enumerate(ways)])
         return torch.tensor(halted, device=tokens_BN.device)
 
-    def hear(self, sentence: int, way: int, token: int) -> bool:
+    def add(self, sentence: int, way: int, token: int) -> bool:
         """Whether the answer ends with this token."""
         own = self.tokens.setdefault((sentence, way), [])
         if token == self.tokenizer.specials.eos:
             return False
         own.append(token)
-        self.pass_on(final=False)
+        self.flush(final=False)
         return first_stop(continued(self.tokenizer, self.openings[sentence], own), self.stop) is not None
 
-    def pass_on(self, *, final: bool) -> None:
+    def flush(self, *, final: bool) -> None:
         """Tells what is settled of the first answer's text and was not told yet."""
         if self.stream is None:
             return
@@ -223,9 +223,9 @@ class Listener:
         if end is None and not final:
             settled -= len(text) - len(text.rstrip("�"))
             settled = min([settled, *(len(text) - overlap(text, one) for one in self.stop)])
-        if settled > self.told:
-            self.stream(text[self.told : settled])
-            self.told = settled
+        if settled > self.flushed:
+            self.stream(text[self.flushed : settled])
+            self.flushed = settled
 
 
 def overlap(text: str, stop: str) -> int:

@@ -27,7 +27,7 @@ from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import Pool, Pooling, VectorHead
 from regard.tasks import TaskPart
 from regard.tasks.metrics.retrieval import retrieval_scores
-from regard.tasks.probing import check_enclosed, refuse_target, room_of, text_probe
+from regard.tasks.probing import check_enclosed, check_no_target, room_of, text_probe
 from regard.tasks.reading import TextBatch, check_length, logits_of
 from regard.tasks.sentence_vectors import Embedder
 
@@ -52,7 +52,7 @@ class EmbeddingConfig(TaskPart):
         return Embedding(self, corpus, vocabularies)
 
 
-class Mates(NamedTuple):
+class TextPair(NamedTuple):
     """Two texts that belong together."""
 
     source: Enclosed
@@ -60,7 +60,7 @@ class Mates(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class MateBatch(TextBatch):
+class TextPairBatch(TextBatch):
     """All sources, then all targets; ``same_BB`` says which of the others are no strangers, being equal texts."""
 
     same_BB: Tensor
@@ -100,13 +100,13 @@ class Embedding:
 
     # -- examples and batches -------------------------------------------------------------------------------
 
-    def encode(self, pairs: Sequence[Pair], split: str = "") -> list[Mates]:
+    def encode(self, pairs: Sequence[Pair], split: str = "") -> list[TextPair]:
         """What is cut is listed in the ledger, where it belongs to a split."""
         sides = [
             enclose_all(self.tokenizer, self.window, [(text,) for text in texts])
             for texts in ([pair.source for pair in pairs], [pair.target for pair in pairs])
         ]
-        made = [Mates(*both) for both in zip(*sides, strict=True)]
+        made = [TextPair(*both) for both in zip(*sides, strict=True)]
         if split:
             for pair, mates in zip(pairs, made, strict=True):
                 if mates.source.cut or mates.target.cut:
@@ -121,31 +121,33 @@ class Embedding:
         weights = self.corpus.weights if split == "train" else ()
         return Examples(items, np.array(lengths, np.int64).reshape(-1, 2), weights)
 
-    def collate(self, items: Sequence[Mates]) -> MateBatch:
+    def collate(self, items: Sequence[TextPair]) -> TextPairBatch:
         sides = [one.source for one in items], [one.target for one in items]
         text = collate_texts([*sides[0], *sides[1]], self.tokenizer.specials.pad)
         same_BB = equal_texts(sides[0]) | equal_texts(sides[1])
-        return MateBatch(text, torch.from_numpy(same_BB))
+        return TextPairBatch(text, torch.from_numpy(same_BB))
 
     # -- probes ---------------------------------------------------------------------------------------------
 
     def probe(self, session: Session, raw: str, target: str = "") -> Probe:
-        refuse_target(target)
+        check_no_target(target)
         text = enclose_all(self.tokenizer, self.window, [(raw,)])[0]
         check_enclosed(text, self.config.max_length)
-        return self.probe_examples(session, [Mates(text, text)])
+        return self.probe_examples(session, [TextPair(text, text)])
 
-    def probe_examples(self, session: Session, items: Sequence[Mates]) -> Probe:
+    def probe_examples(self, session: Session, items: Sequence[TextPair]) -> Probe:
         """The first of the two texts."""
         return session.move(text_probe([one.source for one in items], self.tokenizer, unit="number"))
 
-    def random_examples(self, session: Session, generator: np.random.Generator, rows: int, length: int) -> list[Mates]:
+    def random_examples(
+        self, session: Session, generator: np.random.Generator, rows: int, length: int
+    ) -> list[TextPair]:
         room = room_of(session.model, self.config.max_length, length)
-        return [Mates(text, text) for text in random_texts(generator, self.tokenizer, rows, room)]
+        return [TextPair(text, text) for text in random_texts(generator, self.tokenizer, rows, room)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
-    def sums(self, model: nn.Module, batch: MateBatch) -> Sums:
+    def sums(self, model: nn.Module, batch: TextPairBatch) -> Sums:
         """The cross-entropy of finding the mate among the batch, in both directions (van den Oord et al. 2018, eq. 4),
         over cosines divided by the temperature."""
         sources_BD, targets_BD = logits_of(model, batch.text).chunk(2)
@@ -179,7 +181,7 @@ class Embedding:
         """The same for pairs that a user gives."""
         return self.judge(session, pairs, self.encode(pairs))
 
-    def judge(self, session: Session, pairs: Sequence[Pair], encoded: Sequence[Mates]) -> dict[str, Any]:
+    def judge(self, session: Session, pairs: Sequence[Pair], encoded: Sequence[TextPair]) -> dict[str, Any]:
         texts = [one.source for one in encoded] + [one.target for one in encoded]
         vectors_ND = self.embedder(session.model, session.device).vectors(texts, session.progress)
         sides = [pair.source for pair in pairs], [pair.target for pair in pairs]

@@ -76,7 +76,7 @@ class EncodedPairs:
         self._encoded["train"] = list(compress(encoded, fits))
         self._weights = tuple(compress(self._weights, fits))
 
-    def cut_otherwise(self, rate: float, seed: int) -> None:
+    def resample_pieces(self, rate: float, seed: int) -> None:
         """From now on every epoch sees the training pairs in other pieces."""
         pairs, vocabularies = self._pairs["train"], self.vocabularies
         self._dropout = (
@@ -89,7 +89,7 @@ class EncodedPairs:
         room = batch_tokens - 1  # one is the closing symbol's
         remedy = f"leave such pairs out with task.max_length={room}, or raise training.batch_tokens"
         why = f"training.batch_tokens = {batch_tokens} has room for {room} pieces"
-        self._refuse_longer(room, ("train",), why, remedy)
+        self._check_lengths(room, ("train",), why, remedy)
         self._most = min(self._most, room)
         limits = [limit for limit in max_lengths_of(model) if limit]
         if limits:
@@ -98,10 +98,10 @@ class EncodedPairs:
                 f"leave such training pairs out with task.max_length={room}, cut or split the others, or raise "
                 "model.position.max_length"
             )
-            self._refuse_longer(room, self._encoded, f"the model has positions for {room} pieces", remedy)
+            self._check_lengths(room, self._encoded, f"the model has positions for {room} pieces", remedy)
             self._most = min(self._most, room)
 
-    def _refuse_longer(self, room: int, splits: Iterable[str], why: str, remedy: str) -> None:
+    def _check_lengths(self, room: int, splits: Iterable[str], why: str, remedy: str) -> None:
         places = [
             f"{pair.origin or split} line {pair.line} ({len(one.source)} and {len(one.target)})"
             for split in splits
@@ -115,7 +115,7 @@ class EncodedPairs:
     def examples(self, split: str, epoch: int) -> Examples:
         if split != "train":
             return self.gathered(self._encoded.get(split, []))
-        pairs = self._cut_anew(epoch) if self._dropout else self._encoded[split]
+        pairs = self._resample(epoch) if self._dropout else self._encoded[split]
         if epoch < self.both_ways:
             return self.gathered([*pairs, *(pair.turned() for pair in pairs)], self._weights * 2)
         return self.gathered(pairs, self._weights)
@@ -126,7 +126,7 @@ class EncodedPairs:
         lengths = [(len(pair.source) + 1, len(pair.target) + 1) for pair in pairs]
         return Examples(pairs, np.array(lengths, np.int64).reshape(-1, 2), weights)
 
-    def _cut_anew(self, epoch: int) -> list[EncodedPair]:
+    def _resample(self, epoch: int) -> list[EncodedPair]:
         """Dropout makes more pieces of a text: where they are too many, the exact ones stand in for it."""
         cut = map(EncodedPair, *(dropout.encode(epoch) for dropout in self._dropout))
         exact = self._encoded["train"]

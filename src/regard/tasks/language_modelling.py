@@ -24,7 +24,7 @@ from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
 from regard.core.ports import Ports
 from regard.core.probe import UNKNOWN, Probe
-from regard.core.seams import CarriesOn, Decodable, max_length_of
+from regard.core.seams import ConstantSizeState, Decodable, max_length_of
 from regard.core.task import Session, Sums
 from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
@@ -41,7 +41,7 @@ from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart
 from regard.tasks.continuation import Continuation
-from regard.tasks.probing import check_room, refuse_target, room_of, vocabulary_logits
+from regard.tasks.probing import check_no_target, check_room, room_of, vocabulary_logits
 from regard.tasks.scores import summed
 
 SCORED_AT_ONCE = 16384
@@ -71,14 +71,14 @@ class LanguageModelConfig(TaskPart):
         return LanguageModelling(self, documents(corpus), modalities.vocabularies, seed)
 
 
-class Window(NamedTuple):
+class TokenWindow(NamedTuple):
     """Tokens in a row, one more than are read; ``place`` is the window's number in the stream."""
 
     tokens: np.ndarray
     place: int
 
 
-class Windows(Sequence[Window]):
+class TokenWindows(Sequence[TokenWindow]):
     """A token stream in windows that meet: the last token of one is the first of the next."""
 
     def __init__(self, tokens: np.ndarray, context: int, first: int = 0, *, whole: bool) -> None:
@@ -93,7 +93,7 @@ class Windows(Sequence[Window]):
         if not 0 <= place < self.number:
             raise IndexError(place)
         start = self.first + place * self.context
-        return Window(self.tokens[start : start + self.context + 1], place)
+        return TokenWindow(self.tokens[start : start + self.context + 1], place)
 
     def lengths(self) -> np.ndarray:
         """How many tokens of each window are read."""
@@ -157,7 +157,7 @@ class LanguageModelling:
             return Examples()
         tokens, context = self.file(split).open(), self.config.context
         if split != "train":
-            return self.gathered(Windows(tokens, context, whole=False))
+            return self.gathered(TokenWindows(tokens, context, whole=False))
         if len(tokens) <= context:
             raise DataError(
                 f"the training text has {len(tokens):,} tokens, and one window takes {context + 1:,}; "
@@ -165,13 +165,13 @@ class LanguageModelling:
             )
         room = min(context, len(tokens) - context)
         first = int(np.random.default_rng((self.seed, epoch)).integers(room))
-        return self.gathered(Windows(tokens, context, first, whole=True))
+        return self.gathered(TokenWindows(tokens, context, first, whole=True))
 
-    def gathered(self, windows: Windows) -> Examples:
+    def gathered(self, windows: TokenWindows) -> Examples:
         order = partial(stream_order, len(windows), self.config.context) if self.config.carry else None
         return Examples(windows, windows.lengths()[:, None], order=order)
 
-    def collate(self, items: Sequence[Window]) -> WindowBatch:
+    def collate(self, items: Sequence[TokenWindow]) -> WindowBatch:
         rows = [window.tokens.astype(np.int64) for window in items]
         tokens_BT, lengths_B = pad([row[:-1] for row in rows])
         targets_BT, _ = pad([row[1:] for row in rows])
@@ -186,29 +186,32 @@ class LanguageModelling:
     # -- probes ---------------------------------------------------------------------------------------------
 
     def probe(self, session: Session, raw: str, target: str = "") -> Probe:
-        refuse_target(target)
+        check_no_target(target)
         writing = self.continuation(session)
         ids = replace(writing, context=0).openings([raw], keep_end=False)[0]
         check_room(len(ids), writing.context, "the text")
-        made = self.probe_examples(session, [Window(np.array([*ids, ids[-1]]), 0)])
+        made = self.probe_examples(session, [TokenWindow(np.array([*ids, ids[-1]]), 0)])
         return replace(made, expected=(*ids[1:], UNKNOWN))  # nobody knows what follows the end
 
-    def probe_examples(self, session: Session, items: Sequence[Window]) -> Probe:
+    def probe_examples(self, session: Session, items: Sequence[TokenWindow]) -> Probe:
         batch, specials = self.collate(items), self.tokenizer.specials
         lengths_B = torch.tensor([len(window.tokens) - 1 for window in items])
         first = items[0].tokens.tolist()
         probe = Probe(
-            Inputs(batch.tokens_BT, lengths_B, batch.segments_BT), ask_window, vocabulary_logits, self.tokenizer.token,
+            Inputs(batch.tokens_BT, lengths_B, batch.segments_BT), forward_window, vocabulary_logits,
+            self.tokenizer.token,
             start=lambda own: (len(own.inputs.values), 0), axis=token_axis(self.tokenizer, first[:-1]),
             expected=tuple(first[1:]), asked=tuple(range(len(first) - 1)), text=self.tokenizer.decode(first[:-1]),
             blank=specials.unk if specials.unk >= 0 else specials.eos,
         )  # fmt: skip
         return session.move(probe)
 
-    def random_examples(self, session: Session, generator: np.random.Generator, rows: int, length: int) -> list[Window]:
+    def random_examples(
+        self, session: Session, generator: np.random.Generator, rows: int, length: int
+    ) -> list[TokenWindow]:
         """All of one length: no window of a text is padded but the last."""
         size = room_of(session.model, length)
-        return [Window(random_ids(generator, self.tokenizer, size + 1), 0) for _ in range(rows)]
+        return [TokenWindow(random_ids(generator, self.tokenizer, size + 1), 0) for _ in range(rows)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
@@ -232,7 +235,7 @@ class LanguageModelling:
     def read_on(self, model: Any, batch: WindowBatch) -> Tensor:
         """Reads a batch from where the one before it ended; a batch that does not follow it begins anew."""
         state = model.start((len(batch.tokens_BT), 0))
-        if not isinstance(state, CarriesOn):
+        if not isinstance(state, ConstantSizeState):
             raise OptionError(
                 f"task.carry = true is for models that carry a state from window to window, and "
                 f"{type(model).__name__} carries none; set task.carry = false"
@@ -298,7 +301,7 @@ class LanguageModelling:
         return {**means, **self.derived(split, means), "tokens": count, "characters": self.file(split).characters}
 
 
-def ask_window(model: nn.Module, probe: Probe) -> Tensor:
+def forward_window(model: nn.Module, probe: Probe) -> Tensor:
     """states_BTD of every token, which knows those before it."""
     inputs = probe.inputs
     return model(inputs.values) if inputs.segments_BN is None else model(inputs.values, inputs.segments_BN)

@@ -32,14 +32,14 @@ from regard.data.texts import Text, documents
 from regard.data.token_files import TokenFile, token_file
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
-from regard.data.word_pieces import going_on
+from regard.data.word_pieces import continues_word
 from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import VocabularyLoss, vocabulary_loss
 from regard.tasks import TaskPart
 from regard.tasks.filling import Filling
-from regard.tasks.masking import Hidden, Masking, Stretches, document_spans, joined_spans
+from regard.tasks.masking import Hidden, MaskedWindows, Masking, document_spans, joined_spans
 from regard.tasks.next_sentence import HiddenPair, Pairs
-from regard.tasks.probing import check_room, refuse_target, room_of, vocabulary_logits
+from regard.tasks.probing import check_no_target, check_room, room_of, vocabulary_logits
 from regard.tasks.scores import summed
 
 SCORED_AT_ONCE = 16384
@@ -74,11 +74,11 @@ class MaskedLanguageModelConfig(TaskPart):
         self, corpus: Corpus[Any], modalities: Modalities, seed: int
     ) -> MaskedLanguageModelling:
         vocabularies = modalities.vocabularies
-        refuse_symbols_missing(vocabularies.target)
+        check_symbols(vocabularies.target)
         return MaskedLanguageModelling(self, documents(corpus), vocabularies, seed)
 
 
-def refuse_symbols_missing(tokenizer: Tokenizer) -> None:
+def check_symbols(tokenizer: Tokenizer) -> None:
     needed = {"pad": "fills up", "sos": "opens a text", "eos": "closes a text", "mask": "hides a word"}
     lacking = [f"none that {what}" for name, what in needed.items() if tokenizer.specials.named()[name] < 0]
     if lacking:
@@ -140,7 +140,7 @@ class MaskedLanguageModelling:
     def masking(self) -> Masking:
         config, specials = self.config, self.tokenizer.specials
         ordinary_W = np.isin(np.arange(self.tokenizer.size), specials.known(), invert=True)
-        goes_on_W = going_on(self.tokenizer) if config.words == "whole" else None
+        goes_on_W = continues_word(self.tokenizer) if config.words == "whole" else None
         return Masking(config.share, config.masked, config.random, specials.mask, ordinary_W, goes_on_W)
 
     def file(self, split: str) -> TokenFile:
@@ -165,7 +165,7 @@ class MaskedLanguageModelling:
         if trained and not len(spans_N2):
             raise DataError("the training text has no tokens; give more text, or another tokenizer")
         key = (self.seed, epoch) if trained else (SCORING_SEED, 0)
-        stretches = Stretches(tokens, spans_N2, self.masking, specials.sos, specials.eos, key)
+        stretches = MaskedWindows(tokens, spans_N2, self.masking, specials.sos, specials.eos, key)
         items = Pairs(stretches) if pairs else stretches
         return Examples(items, items.lengths())
 
@@ -185,7 +185,7 @@ class MaskedLanguageModelling:
 
     def probe(self, session: Session, raw: str, target: str = "") -> Probe:
         """A text, in which masks may be written; without any, every token is asked about."""
-        refuse_target(target)
+        check_no_target(target)
         specials = self.tokenizer.specials
         inside = self.filling(session).reader.encode(raw, add_special_tokens=False).ids
         ids = (specials.sos, *inside, specials.eos)
@@ -199,7 +199,7 @@ class MaskedLanguageModelling:
         first = whole[0].tokens.tolist()
         masks = tuple(place for place, id in enumerate(first) if id == mask)
         probe = Probe(
-            Inputs(batch.tokens_BS, batch.lengths_B, batch.segments_BS), ask_masked, vocabulary_logits,
+            Inputs(batch.tokens_BS, batch.lengths_B, batch.segments_BS), forward_masked, vocabulary_logits,
             self.tokenizer.token, axis=token_axis(self.tokenizer, first), blank=mask,
             expected=tuple(UNKNOWN if id == mask else id for id in first),
             asked=masks or tuple(range(1, len(first) - 1)), text=self.tokenizer.decode(first),
@@ -213,7 +213,7 @@ class MaskedLanguageModelling:
     # -- loss -----------------------------------------------------------------------------------------------
 
     def sums(self, model: nn.Module, batch: MaskedBatch) -> Sums:
-        refuse_headless(model, batch)
+        check_has_head(model, batch)
         states_BSD = model(batch.tokens_BS, batch.lengths_B, batch.segments_BS)
         loss = guessing_loss(model, states_BSD, batch)
         count = len(batch.answers_N)
@@ -265,7 +265,7 @@ class MaskedLanguageModelling:
         """Single tokens, at even distances over the split, each behind a mask while all others are shown: exp of their
         mean loss is the pseudo-perplexity (Salazar et al. 2020, eq. 3)."""
         stretches = examples.items
-        if not isinstance(stretches, Stretches) or not self.config.pseudo:
+        if not isinstance(stretches, MaskedWindows) or not self.config.pseudo:
             return Examples()
         ends_N = np.cumsum(examples.lengths_NA[:, 1] - 2)
         total = int(ends_N[-1]) if len(ends_N) else 0
@@ -296,13 +296,13 @@ def put_back(one: Hidden | HiddenPair) -> np.ndarray:
     return tokens
 
 
-def ask_masked(model: nn.Module, probe: Probe) -> Tensor:
+def forward_masked(model: nn.Module, probe: Probe) -> Tensor:
     """states_BSD, which know both sides."""
     inputs = probe.inputs
     return model(inputs.values, inputs.real_lengths_B, inputs.segments_BN)
 
 
-def refuse_headless(model: nn.Module, batch: MaskedBatch) -> None:
+def check_has_head(model: nn.Module, batch: MaskedBatch) -> None:
     if not isinstance(model.head, GuessesWords):
         name = type(model).__name__
         raise OptionError(f'{name} has no head that guesses what is hidden; choose model.kind = "bert" for this task')

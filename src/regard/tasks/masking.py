@@ -82,7 +82,7 @@ def some(sizes: Ids, count: int, generator: np.random.Generator) -> list[int]:
     return taken
 
 
-class Stretches(Sequence[Hidden]):
+class MaskedWindows(Sequence[Hidden]):
     """A token stream in stretches between ``opening`` and ``closing``; what is hidden in one depends on its place."""
 
     def __init__(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from regard.tasks.masking import Ids, Stretches
+from regard.tasks.masking import Ids, MaskedWindows
 
 FAR = 7919
 """Keeps the draws of pairs apart from those of masks."""
@@ -27,9 +27,9 @@ class HiddenPair(NamedTuple):
 class Pairs(Sequence[HiddenPair]):
     """Each stretch in two halves. Another epoch finds other strangers; the same place in the same epoch the same."""
 
-    def __init__(self, stretches: Stretches) -> None:
+    def __init__(self, stretches: MaskedWindows) -> None:
         long_N = stretches.spans_N2[:, 1] - stretches.spans_N2[:, 0] >= 2
-        self.stretches = Stretches(
+        self.stretches = MaskedWindows(
             stretches.tokens, stretches.spans_N2[long_N], stretches.masking, stretches.opening, stretches.closing,
             stretches.key,
         )  # fmt: skip

@@ -41,8 +41,8 @@ class ParsingConfig(TeacherForcing):
     kind: str = "parsing"
 
     def build(self, corpus: Corpus, modalities: Modalities, seed: int) -> Parsing:
-        refuse_other_pairs(corpus)
-        refuse_other_pieces(corpus, modalities.vocabularies)
+        check_linearised(corpus)
+        check_lossless(corpus, modalities.vocabularies)
         settings = TranslationConfig(**self.model_dump(exclude={"kind"}))
         return Parsing(settings.build(corpus, modalities, seed))
 
@@ -201,7 +201,7 @@ def tree_of(pair: Pair) -> Tree:
     return tree if list(tree.words()) == words else read_back(pair.target.split(), words)
 
 
-def refuse_other_pairs(corpus: Corpus) -> None:
+def check_linearised(corpus: Corpus) -> None:
     """Looks at the first pairs of every split; those of treebanks are linearised trees by construction."""
     for split, pairs in corpus.splits.items():
         for pair in pairs[:LOOKED_AT]:
@@ -214,7 +214,7 @@ def refuse_other_pairs(corpus: Corpus) -> None:
                 ) from None
 
 
-def refuse_other_pieces(corpus: Corpus, vocabularies: Vocabularies) -> None:
+def check_lossless(corpus: Corpus, vocabularies: Vocabularies) -> None:
     """Symbols must come back as they were, case and spaces included; unknown ones may."""
     target = vocabularies.target
     for pair in corpus.splits.get("train", ())[:LOOKED_AT]:

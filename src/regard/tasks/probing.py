@@ -18,7 +18,7 @@ from regard.data.tokenizers import Tokenizer
 from regard.layers.headed import body_of
 
 
-def ask_head(model: nn.Module, probe: Probe) -> Tensor:
+def forward_head(model: nn.Module, probe: Probe) -> Tensor:
     """A body with a head takes the inputs as they are."""
     return model(probe.inputs)
 
@@ -42,7 +42,7 @@ def text_probe(texts: Sequence[Enclosed], tokenizer: Tokenizer, **more: Any) -> 
         "blank": specials.mask if specials.mask >= 0 else specials.unk,
         "text": spelled(tokenizer, first),
     }
-    return Probe(collate_texts(texts, specials.pad), ask_head, head_logits, **{**parts, **more})
+    return Probe(collate_texts(texts, specials.pad), forward_head, head_logits, **{**parts, **more})
 
 
 def grid_axis(model: nn.Module, axis: Axis) -> Axis:
@@ -70,6 +70,6 @@ def check_enclosed(text: Enclosed, most: int) -> None:
     check_room(len(text.tokens) + text.cut, most, "the text, the symbols around it among them,")
 
 
-def refuse_target(target: str, name: str = "text") -> None:
+def check_no_target(target: str, name: str = "text") -> None:
     if target:
         raise OptionError(f"this run reads one {name}; leave the target out")

@@ -32,10 +32,18 @@ from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
-from regard.tasks.answer_spans import FoundSpans, best_spans, log_places, mistakes, places, question_and_context
+from regard.tasks.answer_spans import SpanCandidates, best_spans, log_places, mistakes, places, question_and_context
 from regard.tasks.metrics.answers import answer_scores
-from regard.tasks.probing import check_enclosed, refuse_target, room_of, text_probe
-from regard.tasks.question_windows import NOT_HERE, Frame, QuestionBatch, Stretch, collate_windows, read, read_contexts
+from regard.tasks.probing import check_enclosed, check_no_target, room_of, text_probe
+from regard.tasks.question_windows import (
+    NOT_HERE,
+    QuestionBatch,
+    QuestionFrame,
+    QuestionWindow,
+    collate_windows,
+    read,
+    read_contexts,
+)
 from regard.tasks.reading import READ_AT_ONCE, check_length
 
 SHOWN = 8
@@ -60,14 +68,14 @@ class QuestionAnsweringConfig(TaskPart):
     threshold: float = 0.0  # how much more log-probable than any answer it must be that there is none
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
 
-    def settled(self, corpus: Corpus[Asked]) -> QuestionAnsweringConfig:
+    def resolved(self, corpus: Corpus[Asked]) -> QuestionAnsweringConfig:
         """With what the data says about unanswerable questions."""
         if self.unanswerable != "auto":
             return self
         silent = any(not one.answers for one in corpus.splits.get("train", ()) if isinstance(one, Asked))
         return self.model_copy(update={"unanswerable": "yes" if silent else "no"})
 
-    def unsettled(self) -> QuestionAnsweringConfig:
+    def unresolved(self) -> QuestionAnsweringConfig:
         return self.model_copy(update={"unanswerable": "auto"})
 
     def build(
@@ -96,9 +104,9 @@ class QuestionAnswering:
         self.frame = self.framed(config)
         self._encoded = {split: self.encode(own, split) for split, own in corpus.splits.items()}
 
-    def framed(self, config: QuestionAnsweringConfig, overlap: int = 0) -> Frame:
+    def framed(self, config: QuestionAnsweringConfig, overlap: int = 0) -> QuestionFrame:
         specials = self.vocabularies.target.specials
-        return Frame(specials, config.max_length, config.stride, config.max_question_length, overlap)
+        return QuestionFrame(specials, config.max_length, config.stride, config.max_question_length, overlap)
 
     def changed(self, changes: dict[str, Any], overlap: int = 0) -> QuestionAnswering:
         """The same with other limits, for questions that users ask; with an overlap, windows of that instead of a
@@ -122,12 +130,12 @@ class QuestionAnswering:
 
     # -- examples and batches -------------------------------------------------------------------------------
 
-    def encode(self, asked: Sequence[Asked], split: str = "") -> list[Stretch]:
+    def encode(self, asked: Sequence[Asked], split: str = "") -> list[QuestionWindow]:
         """Windows of every question; what is cut, and what cannot be found exactly, is listed for a split."""
         contexts = read_contexts(self.tokenizer, [one.context for one in asked])
         questions = self.tokenizer.encode_batch([one.question for one in asked])
         most = self.config.max_question_length
-        stretches: list[Stretch] = []
+        windows: list[QuestionWindow] = []
         inexact = long = windowed = nowhere = 0
         longer = sum(len(ids) > most for ids in questions)
         if longer and not split:
@@ -145,21 +153,21 @@ class QuestionAnswering:
                 start, last = context.tokens(place, place + len(text))
                 inexact += start >= 0 and context.characters(start, last) != (place, place + len(text))
                 long += last - start >= self.config.max_answer_length
-            before = len(stretches)
+            before = len(windows)
             for first, size in self.frame.windows(question, len(context.ids_S)):
                 held = first <= start and last < first + size and start >= 0
                 place_2 = (start, last) if held else (NOT_HERE, NOT_HERE)
-                stretches.append(Stretch(number, question, context, first, size, *place_2))
-            windowed += len(stretches) - before > 1
-            nowhere += bool(one.answers) and all(window.start == NOT_HERE for window in stretches[before:])
+                windows.append(QuestionWindow(number, question, context, first, size, *place_2))
+            windowed += len(windows) - before > 1
+            nowhere += bool(one.answers) and all(window.start == NOT_HERE for window in windows[before:])
         if split:
-            self.note(split, inexact, long, nowhere, windowed, len(stretches))
-        return stretches
+            self.note(split, inexact, long, nowhere, windowed, len(windows))
+        return windows
 
     def note(self, split: str, inexact: int, long: int, nowhere: int, windowed: int, windows: int) -> None:
         """What a ledger says about a split beside its lines."""
         notes = {
-            f"{split}: {inexact} answers begin or end inside a piece of the tokenizer; the whole pieces stand for them":
+            f"{split}: {inexact} answers begin or end inside a token; they are widened to whole tokens":
                 inexact,
             f"{split}: {long} answers are longer than task.max_answer_length = {self.config.max_answer_length} tokens "
             "and will not be found": long,
@@ -169,34 +177,34 @@ class QuestionAnswering:
         self.corpus.ledger.notes.extend(note for note, count in notes.items() if count)
 
     def examples(self, split: str, epoch: int) -> Examples:
-        stretches, weights = self._encoded.get(split, []), self.corpus.weights
+        windows, weights = self._encoded.get(split, []), self.corpus.weights
         if split != "train" or not weights:
-            return self.gathered(stretches)
-        return self.gathered(stretches, [weights[one.number] for one in stretches])  # as often as their questions
+            return self.gathered(windows)
+        return self.gathered(windows, [weights[one.number] for one in windows])  # as often as their questions
 
-    def gathered(self, stretches: Sequence[Stretch], weights: Sequence[float] = ()) -> Examples:
-        lengths_N1 = np.array([self.frame.length(one) for one in stretches], np.int64).reshape(-1, 1)
-        return Examples(stretches, lengths_N1, weights)
+    def gathered(self, windows: Sequence[QuestionWindow], weights: Sequence[float] = ()) -> Examples:
+        lengths_N1 = np.array([self.frame.length(one) for one in windows], np.int64).reshape(-1, 1)
+        return Examples(windows, lengths_N1, weights)
 
-    def collate(self, items: Sequence[Stretch]) -> QuestionBatch:
+    def collate(self, items: Sequence[QuestionWindow]) -> QuestionBatch:
         return collate_windows(self.frame, items)
 
     # -- probes ---------------------------------------------------------------------------------------------
 
     def probe(self, session: Session, raw: str | tuple[str, str], target: str = "") -> Probe:
         """A question and its context with a tab between them; the context fits into one window."""
-        refuse_target(target)
+        check_no_target(target)
         question, context = question_and_context([raw])[0]
         item = self.encode([Asked(question, context)])[0]
         cut = len(item.context.ids_S) - item.size
         check_enclosed(replace(self.frame.enclose(item), cut=cut), self.config.max_length)
         return self.probe_examples(session, [item])
 
-    def probe_examples(self, session: Session, items: Sequence[Stretch]) -> Probe:
+    def probe_examples(self, session: Session, items: Sequence[QuestionWindow]) -> Probe:
         def answers(logits_S2: Tensor) -> list[SpanAnswer]:
             """Of the first window alone."""
             model: Any = session.model
-            window, found = items[0]._replace(number=0), FoundSpans()
+            window, found = items[0]._replace(number=0), SpanCandidates()
             batch = self.collate([window])
             said = log_places(logits_S2[None].cpu(), batch, causal=model.body.causal)
             self.collect([found], [window], batch, said, SHOWN)
@@ -208,13 +216,13 @@ class QuestionAnswering:
 
     def random_examples(
         self, session: Session, generator: np.random.Generator, rows: int, length: int
-    ) -> list[Stretch]:
+    ) -> list[QuestionWindow]:
         """A question of one token, and a context."""
         room = room_of(session.model, self.config.max_length, length)
         question = random_ids(generator, self.tokenizer, 1).astype(np.int32)
         sizes = random_lengths(rows, max(room - self.frame.before(question) - 1, 1))
         contexts = [read("", random_ids(generator, self.tokenizer, size).tolist(), [(0, 0)] * size) for size in sizes]
-        return [Stretch(row, question, one, 0, size) for row, (one, size) in enumerate(zip(contexts, sizes))]
+        return [QuestionWindow(row, question, one, 0, size) for row, (one, size) in enumerate(zip(contexts, sizes))]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
@@ -233,20 +241,20 @@ class QuestionAnswering:
 
     @torch.inference_mode()
     def search(
-        self, session: Session, stretches: Sequence[Stretch], questions: int, n_best: int = 1
+        self, session: Session, windows: Sequence[QuestionWindow], questions: int, n_best: int = 1
     ) -> list[list[SpanAnswer]]:
         """The best spans of every question over all its windows; a span that two windows hold counts once."""
         model = session.model.eval()
-        found = [FoundSpans() for _ in range(questions)]
-        order = in_length_order(self.gathered(stretches).lengths_NA, READ_AT_ONCE)
-        for indices in telling(order, len(stretches), session.progress):
-            own = [stretches[index] for index in indices]
+        found = [SpanCandidates() for _ in range(questions)]
+        order = in_length_order(self.gathered(windows).lengths_NA, READ_AT_ONCE)
+        for indices in telling(order, len(windows), session.progress):
+            own = [windows[index] for index in indices]
             batch = session.move(self.collate(own))
             self.collect(found, own, batch, places(model, batch), n_best)
         return [self.ranked(one, n_best) for one in found]
 
     def collect(
-        self, found: Sequence[FoundSpans], windows: Sequence[Stretch], batch: QuestionBatch,
+        self, found: Sequence[SpanCandidates], windows: Sequence[QuestionWindow], batch: QuestionBatch,
         log_places: tuple[Tensor, Tensor, Tensor], n_best: int,
     ) -> None:  # fmt: skip
         """Adds what a batch of windows says to what is known of their questions."""
@@ -257,7 +265,7 @@ class QuestionAnswering:
         for window, nothing, rows in zip(windows, nothing_B, best_B, strict=True):
             found[window.number].add(window, self.frame, nothing, rows)
 
-    def ranked(self, question: FoundSpans, n_best: int) -> list[SpanAnswer]:
+    def ranked(self, question: SpanCandidates, n_best: int) -> list[SpanAnswer]:
         text, silent = question.text, question.silent
         found = [
             SpanAnswer(text[start:stop], score, math.exp(score), start, stop)
@@ -295,8 +303,8 @@ class QuestionAnswering:
         ]
         return self.judge(session, given, self.encode(given))
 
-    def judge(self, session: Session, asked: Sequence[Asked], stretches: Sequence[Stretch]) -> dict[str, Any]:
-        answers = [own[0] for own in self.search(session, stretches, len(asked))]
+    def judge(self, session: Session, asked: Sequence[Asked], windows: Sequence[QuestionWindow]) -> dict[str, Any]:
+        answers = [own[0] for own in self.search(session, windows, len(asked))]
         references = [[text for text, _ in one.answers] for one in asked]
         scores = answer_scores([one.text for one in answers], references)
-        return {**scores, "windows": len(stretches), "errors": mistakes(asked, answers, references)}
+        return {**scores, "windows": len(windows), "errors": mistakes(asked, answers, references)}

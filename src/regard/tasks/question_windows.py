@@ -61,7 +61,7 @@ def read(text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]]) -> R
     return Read(text, np.array(ids, dtype=np.int32), places_S2[:, 0], places_S2[:, 1])
 
 
-class Stretch(NamedTuple):
+class QuestionWindow(NamedTuple):
     """A question and so many tokens of its context, from ``first`` on; ``start`` and ``last`` are the answer's tokens,
     counted in the context, where it is held whole."""
 
@@ -75,7 +75,7 @@ class Stretch(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class QuestionFrame:
     """[open] question [close] context [close] in at most ``max_length`` tokens; the next window of a long context
     starts ``stride`` tokens after the last one, or so that it has ``overlap`` tokens in common with it."""
 
@@ -109,14 +109,14 @@ class Frame:
                 return
             first += room - self.overlap if self.overlap else min(self.stride, room)
 
-    def enclose(self, one: Stretch) -> Enclosed:
+    def enclose(self, one: QuestionWindow) -> Enclosed:
         opening = [self.specials.sos] if self.specials.sos >= 0 else []
         shown = one.context.ids_S[one.first : one.first + one.size]
         closing = [self.specials.eos]
         tokens = np.concatenate([opening, one.question, closing, shown, closing]).astype(np.int64)
         return Enclosed(tokens, self.before(one.question))
 
-    def length(self, one: Stretch) -> int:
+    def length(self, one: QuestionWindow) -> int:
         return self.before(one.question) + one.size + 1
 
 
@@ -134,7 +134,7 @@ class QuestionBatch(TextBatch):
         return len(self.starts_B)
 
 
-def collate_windows(frame: Frame, stretches: Sequence[Stretch]) -> QuestionBatch:
+def collate_windows(frame: QuestionFrame, stretches: Sequence[QuestionWindow]) -> QuestionBatch:
     text = collate_texts([frame.enclose(one) for one in stretches], frame.specials.pad)
     before_B = np.array([frame.before(one.question) for one in stretches])
     sizes_B = np.array([one.size for one in stretches])

@@ -86,10 +86,10 @@ class Embedder:
     def embed_all(self, texts: Sequence[str], progress: Progress | None = None) -> np.ndarray:
         """vectors_ND alone; a warning counts what had to be cut."""
         made = self.embed(texts, progress)
-        self.warn_of_cuts(made.cut, len(texts))
+        self.warn_truncated(made.cut, len(texts))
         return made.vectors_ND
 
-    def warn_of_cuts(self, cut: int, count: int) -> None:
+    def warn_truncated(self, cut: int, count: int) -> None:
         if cut:
             warnings.warn(
                 f"{cut} of {count} texts are longer than the {self.max_length} tokens that the model reads; their ends "
@@ -109,7 +109,7 @@ class Embedder:
         """states_SD of every token, the symbols around a text among them, in the order of the texts; a warning counts
         what had to be cut."""
         made = self.enclose(texts)
-        self.warn_of_cuts(sum(one.cut > 0 for one in made), len(made))
+        self.warn_truncated(sum(one.cut > 0 for one in made), len(made))
         found: dict[int, Tensor] = {}
         for indices, states in self.read(made):
             for place, index in enumerate(indices):

@@ -18,7 +18,7 @@ from regard.tasks.reading import TextBatch
 from regard.tasks.words import Heard, Pieces, Speaker, all_windows, first_window, pieces_of
 
 
-class Stretch(NamedTuple):
+class TagWindow(NamedTuple):
     """What is read at once of a sentence, and the words that are asked about: their places in it, and their labels."""
 
     sentence: int
@@ -42,50 +42,50 @@ class TagBatch(TextBatch):
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
-    """How sentences become stretches; ``labels`` are the places of tags, and sentences without tags have label 0."""
+class TagEncoder:
+    """How sentences become windows; ``labels`` are the places of tags, and sentences without tags have label 0."""
 
     tokenizer: Tokenizer
     window: Window
     speaker: Speaker
     labels: Mapping[str, int]
 
-    def learned(self, examples: Sequence[Tagged], split: str, ledger: Ledger) -> list[Stretch]:
+    def learned(self, examples: Sequence[Tagged], split: str, ledger: Ledger) -> list[TagWindow]:
         """The start of every sentence; what is cut is listed in the ledger, and so is a sentence without pieces."""
         made, silent = [], 0
         for number, (one, pieces) in enumerate(zip(examples, self.pieces(examples), strict=True)):
             there = int((pieces.speakers_N >= 0).sum())
             silent += len(one.words) - there
-            heard = first_window(pieces, self.window.room())
-            if len(heard.words) < there:
+            chosen = first_window(pieces, self.window.room())
+            if len(chosen.words) < there:
                 reason = f"longer than task.max_length = {self.window.max_length} tokens"
-                ledger.truncate(split, one.origin, one.line, reason, f"{there - len(heard.words)} words were cut")
-            if len(heard.words):
-                made.append(self.stretch(number, one, pieces, heard))
+                ledger.truncate(split, one.origin, one.line, reason, f"{there - len(chosen.words)} words were cut")
+            if len(chosen.words):
+                made.append(self.window_of(number, one, pieces, chosen))
             else:
                 ledger.drop(split, one.origin, one.line, "no word of it is read")
         if silent:
             ledger.notes.append(f"{split}: {silent:,} words have no piece; nothing is learned of them")
         return made
 
-    def heard(self, examples: Sequence[Tagged]) -> list[Stretch]:
+    def for_answers(self, examples: Sequence[Tagged]) -> list[TagWindow]:
         """Every word once, in the window where it has most context."""
         return [
-            self.stretch(number, one, pieces, heard)
+            self.window_of(number, one, pieces, chosen)
             for number, (one, pieces) in enumerate(zip(examples, self.pieces(examples), strict=True))
-            for heard in all_windows(pieces, self.window.room())
+            for chosen in all_windows(pieces, self.window.room())
         ]
 
     def pieces(self, examples: Sequence[Tagged]) -> list[Pieces]:
         return pieces_of(self.tokenizer, [one.words for one in examples], self.speaker)
 
-    def stretch(self, number: int, one: Tagged, pieces: Pieces, heard: Heard) -> Stretch:
-        text = self.window.enclose(pieces.ids[heard.start : heard.stop].tolist())
-        places_M = pieces.speakers_N[heard.words] - heard.start + len(self.window.opening)
-        labels_M = np.array([self.labels[one.tags[word]] if one.tags else 0 for word in heard.words], np.int64)
-        return Stretch(number, text, heard.words, places_M, labels_M)
+    def window_of(self, number: int, one: Tagged, pieces: Pieces, chosen: Heard) -> TagWindow:
+        text = self.window.enclose(pieces.ids[chosen.start : chosen.stop].tolist())
+        places_M = pieces.speakers_N[chosen.words] - chosen.start + len(self.window.opening)
+        labels_M = np.array([self.labels[one.tags[word]] if one.tags else 0 for word in chosen.words], np.int64)
+        return TagWindow(number, text, chosen.words, places_M, labels_M)
 
-    def collate(self, stretches: Sequence[Stretch]) -> TagBatch:
+    def collate(self, stretches: Sequence[TagWindow]) -> TagBatch:
         text = collate_texts([one.text for one in stretches], self.tokenizer.specials.pad)
         rows_M = np.repeat(np.arange(len(stretches)), [len(one.words_M) for one in stretches])
         places_M = np.concatenate([one.places_M for one in stretches])

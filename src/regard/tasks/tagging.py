@@ -31,10 +31,10 @@ from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
 from regard.tasks.labels import check_known_labels, check_two_labels
-from regard.tasks.metrics.entities import OUTSIDE, Span, is_bio, spans, strangers, tag_scores
-from regard.tasks.probing import check_enclosed, refuse_target, room_of, text_probe
+from regard.tasks.metrics.entities import OUTSIDE, Span, invalid_tags, is_bio, spans, tag_scores
+from regard.tasks.probing import check_enclosed, check_no_target, room_of, text_probe
 from regard.tasks.reading import READ_AT_ONCE, check_length, logits_of
-from regard.tasks.tag_windows import Reader, Stretch, TagBatch
+from regard.tasks.tag_windows import TagBatch, TagEncoder, TagWindow
 from regard.tasks.words import Speaker
 
 
@@ -52,14 +52,14 @@ class TaggingConfig(TaskPart):
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
     label_smoothing: float = Field(0.0, ge=0, lt=1)
 
-    def settled(self, corpus: Corpus[Tagged]) -> TaggingConfig:
+    def resolved(self, corpus: Corpus[Tagged]) -> TaggingConfig:
         """With the labels that the data has."""
         training = [one for one in corpus.splits.get("train", ()) if isinstance(one, Tagged)]
         counts = Counter(tag for one in training for tag in one.tags)
         there = tuple(sorted(counts, key=lambda tag: (-counts[tag], tag)))
         return self.model_copy(update={"labels": self.labels or there})
 
-    def unsettled(self) -> TaggingConfig:
+    def unresolved(self) -> TaggingConfig:
         return self.model_copy(update={"labels": ()})
 
     def build(
@@ -91,16 +91,16 @@ class Tagging:
         self.corpus = corpus
         self.vocabularies = vocabularies
         self.places = {label: place for place, label in enumerate(config.labels)}
-        if config.scheme == "bio" and strangers(config.labels):
-            title = 'with task.scheme = "bio" a tag is O, or begins with B- or I-; set it to "plain", or mend'
-            raise DataError(enumerate_problems(title, strangers(config.labels)))
+        if config.scheme == "bio" and invalid_tags(config.labels):
+            title = 'with task.scheme = "bio" a tag is O, or begins with B- or I-; set it to "plain", or correct'
+            raise DataError(enumerate_problems(title, invalid_tags(config.labels)))
         self.bio = config.scheme == "bio" or (config.scheme == "auto" and is_bio(config.labels))
-        check_known_labels(stated(one for own in corpus.splits.values() for one in own), self.places)
+        check_known_labels(labels_of(one for own in corpus.splits.values() for one in own), self.places)
         tokenizer = vocabularies.source  # the side that is read
         window = Window(tokenizer.specials, config.max_length)
-        self.reader = Reader(tokenizer, window, config.piece, self.places)
+        self.reader = TagEncoder(tokenizer, window, config.piece, self.places)
         self._encoded = {
-            split: self.reader.learned(own, split, corpus.ledger) if split == "train" else self.reader.heard(own)
+            split: self.reader.learned(own, split, corpus.ledger) if split == "train" else self.reader.for_answers(own)
             for split, own in corpus.splits.items()
         }
 
@@ -125,27 +125,27 @@ class Tagging:
     # -- examples and batches -------------------------------------------------------------------------------
 
     def examples(self, split: str, epoch: int) -> Examples:
-        stretches, weights = self._encoded.get(split, []), self.corpus.weights
+        windows, weights = self._encoded.get(split, []), self.corpus.weights
         if split != "train" or not weights:
-            return gathered(stretches)
-        return gathered(stretches, [weights[one.sentence] for one in stretches])  # as often as their sentences
+            return gathered(windows)
+        return gathered(windows, [weights[one.sentence] for one in windows])  # as often as their sentences
 
-    def collate(self, items: Sequence[Stretch]) -> TagBatch:
+    def collate(self, items: Sequence[TagWindow]) -> TagBatch:
         return self.reader.collate(items)
 
     # -- probes ---------------------------------------------------------------------------------------------
 
     def probe(self, session: Session, raw: str, target: str = "") -> Probe:
         """A text, split at whitespace."""
-        refuse_target(target)
+        check_no_target(target)
         sentence = worded(raw)
         enclosed = self.reader.window.enclose(self.reader.pieces([sentence])[0].ids.tolist())
         check_enclosed(enclosed, self.config.max_length)
-        item = self.reader.heard([sentence])[0]
+        item = self.reader.for_answers([sentence])[0]
         names = tuple(sentence.words[word] for word in item.words_M)
         return replace(self.probe_examples(session, [item]), names=names)
 
-    def probe_examples(self, session: Session, items: Sequence[Stretch]) -> Probe:
+    def probe_examples(self, session: Session, items: Sequence[TagWindow]) -> Probe:
         texts = [one.text for one in items]
         made = text_probe(texts, self.reader.tokenizer, choice=self.labels.__getitem__, unit="tag")
         asked = tuple(items[0].places_M.tolist())
@@ -153,10 +153,10 @@ class Tagging:
 
     def random_examples(
         self, session: Session, generator: np.random.Generator, rows: int, length: int
-    ) -> list[Stretch]:
+    ) -> list[TagWindow]:
         room, nothing = room_of(session.model, self.config.max_length, length), np.zeros(0, np.int64)
         texts = random_texts(generator, self.reader.tokenizer, rows, room)
-        return [Stretch(row, text, nothing, nothing, nothing) for row, text in enumerate(texts)]
+        return [TagWindow(row, text, nothing, nothing, nothing) for row, text in enumerate(texts)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
@@ -172,7 +172,7 @@ class Tagging:
 
     @torch.inference_mode()
     def probabilities(
-        self, session: Session, examples: Sequence[Tagged], stretches: Sequence[Stretch]
+        self, session: Session, examples: Sequence[Tagged], windows: Sequence[TagWindow]
     ) -> list[np.ndarray]:
         """probabilities_NC of the words of every sentence, whatever the batches and windows.
 
@@ -182,9 +182,9 @@ class Tagging:
         unknown_C = np.full(len(self.places), 1 / len(self.places))
         unknown_C[self.places[self.fallback]] = np.nextafter(1 / len(self.places), 1)
         found = [np.tile(unknown_C, (len(one.words), 1)) for one in examples]
-        order = in_length_order(gathered(stretches).lengths_NA, READ_AT_ONCE)
-        for indices in telling(order, len(stretches), session.progress):
-            own = [stretches[index] for index in indices]
+        order = in_length_order(gathered(windows).lengths_NA, READ_AT_ONCE)
+        for indices in telling(order, len(windows), session.progress):
+            own = [windows[index] for index in indices]
             said_MC = word_logits(model, session.move(self.collate(own))).cpu().double().softmax(dim=-1).numpy()
             ends = np.cumsum([len(one.words_M) for one in own])
             for one, said_NC in zip(own, np.split(said_MC, ends[:-1]), strict=True):
@@ -195,7 +195,7 @@ class Tagging:
         """The words of each text, which is split at whitespace, with their tags."""
         places = [[found.span() for found in re.finditer(r"\S+", text)] for text in texts]
         examples = [worded(text) for text in texts]
-        said = self.probabilities(session, examples, self.reader.heard(examples))
+        said = self.probabilities(session, examples, self.reader.for_answers(examples))
         labels = self.config.labels
         return [
             tags_answer(
@@ -230,7 +230,7 @@ class Tagging:
     def score(self, session: Session, split: str) -> dict[str, Any]:
         """Accuracy, F1 by tag and of entities, and the errors with their sentences."""
         examples = self.corpus.splits[split]
-        whole = self.reader.heard(examples) if split == "train" else self._encoded[split]
+        whole = self.reader.for_answers(examples) if split == "train" else self._encoded[split]
         return self.judge(session, examples, whole)
 
     def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
@@ -243,13 +243,13 @@ class Tagging:
         wrong = [f"{one.origin}, line {one.line}, has {unfit(one)}" for one in given if unfit(one)]
         if wrong:
             raise DataError(enumerate_problems("every word needs a tag, with spaces between them", wrong[:20]))
-        check_known_labels(stated(given), self.places)
-        return self.judge(session, given, self.reader.heard(given))
+        check_known_labels(labels_of(given), self.places)
+        return self.judge(session, given, self.reader.for_answers(given))
 
-    def judge(self, session: Session, examples: Sequence[Tagged], stretches: Sequence[Stretch]) -> dict[str, Any]:
-        said = self.probabilities(session, examples, stretches)
-        several = Counter(one.sentence for one in stretches)
-        words, read = sum(len(one.words) for one in examples), sum(len(one.words_M) for one in stretches)
+    def judge(self, session: Session, examples: Sequence[Tagged], windows: Sequence[TagWindow]) -> dict[str, Any]:
+        said = self.probabilities(session, examples, windows)
+        several = Counter(one.sentence for one in windows)
+        words, read = sum(len(one.words) for one in examples), sum(len(one.words_M) for one in windows)
         return {
             **tag_scores(examples, said, self.config.labels, bio=self.bio),
             "in_windows": sum(count > 1 for count in several.values()),
@@ -257,10 +257,10 @@ class Tagging:
         }
 
 
-def gathered(stretches: Sequence[Stretch], weights: Sequence[float] = ()) -> Examples:
+def gathered(windows: Sequence[TagWindow], weights: Sequence[float] = ()) -> Examples:
     """By words and tokens; the words are never more."""
-    lengths = [(len(one.words_M), len(one.text.tokens)) for one in stretches]
-    return Examples(stretches, np.array(lengths, np.int64).reshape(-1, 2), weights)
+    lengths = [(len(one.words_M), len(one.text.tokens)) for one in windows]
+    return Examples(windows, np.array(lengths, np.int64).reshape(-1, 2), weights)
 
 
 def tags_answer(words: Iterable[TaggedWord]) -> TagsAnswer:
@@ -293,5 +293,5 @@ def mean_probability(words: Sequence[TaggedWord]) -> float:
     return float(np.mean([one.probability for one in words])) if words else 1.0
 
 
-def stated(examples: Any) -> Iterator[tuple[str, Tagged]]:
+def labels_of(examples: Any) -> Iterator[tuple[str, Tagged]]:
     return ((tag, one) for one in examples for tag in one.tags)

@@ -37,7 +37,7 @@ from regard.tasks import TaskPart
 from regard.tasks.alignment import best_head, error_rate
 from regard.tasks.encoded_pairs import EncodedPair, EncodedPairs
 from regard.tasks.metrics.alignment import Head
-from regard.tasks.metrics.bleu import Comparison, paired_significance, refuse_tokenizer
+from regard.tasks.metrics.bleu import Comparison, check_bleu_tokenizer, paired_significance
 from regard.tasks.probing import check_room, vocabulary_logits
 from regard.tasks.scores import teacher_forced, text_scores
 
@@ -89,14 +89,14 @@ class Translation:
         self, config: TranslationConfig, corpus: Corpus, vocabularies: Vocabularies, seed: int
     ) -> None:
         if "train" in corpus.splits:
-            refuse_tokenizer(config.bleu_tokenize)
-            refuse_unfit(config, vocabularies)
+            check_bleu_tokenizer(config.bleu_tokenize)
+            check_vocabularies(config, vocabularies)
         self.config = config
         self.corpus = corpus
         self.vocabularies = vocabularies
         self.pairs = EncodedPairs(corpus, vocabularies, config.max_length, config.both_ways)
         if vocabularies.dropout and "train" in corpus.splits:
-            self.pairs.cut_otherwise(vocabularies.dropout, seed)
+            self.pairs.resample_pieces(vocabularies.dropout, seed)
         self.alignment_head: Head | None = None  # chosen on validation data when it is first asked for
 
     @property
@@ -150,7 +150,7 @@ class Translation:
         lengths_B = torch.tensor([1 + len(pair.target) for pair in items])
         answer = (*first.target.tolist(), target.specials.eos)
         probe = Probe(
-            Inputs(batch.target_in_BT, lengths_B), ask_pair, vocabulary_logits, target.token,
+            Inputs(batch.target_in_BT, lengths_B), forward_pair, vocabulary_logits, target.token,
             source=Inputs(batch.source_BS, batch.source_lengths_B), start=source_of,
             axis=token_axis(target, (target.specials.sos, *answer[:-1])),
             source_axis=token_axis(source, (*first.source.tolist(), source.specials.eos)),
@@ -232,7 +232,7 @@ class Translation:
 
     def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """Predictions against references as they stand, and the references under teacher forcing."""
-        refuse_tokenizer(self.config.bleu_tokenize)
+        check_bleu_tokenizer(self.config.bleu_tokenize)
         answers = self.predict(session, [pair.source for pair in pairs])
         return self.score_answers(session, pairs, [found[0].text for found in answers])
 
@@ -258,7 +258,7 @@ class Translation:
         return torch.from_numpy(source_BS), torch.from_numpy(lengths_B)
 
 
-def ask_pair(model: nn.Module, probe: Probe) -> Tensor:
+def forward_pair(model: nn.Module, probe: Probe) -> Tensor:
     """states_BTD under teacher forcing."""
     return model(*source_of(probe), probe.inputs.values)
 
@@ -268,7 +268,7 @@ def source_of(probe: Probe) -> tuple[Tensor, Tensor]:
     return probe.source.values, probe.source.real_lengths_B
 
 
-def refuse_unfit(config: TranslationConfig, vocabularies: Vocabularies) -> None:
+def check_vocabularies(config: TranslationConfig, vocabularies: Vocabularies) -> None:
     """Ways of training for which the vocabularies lack something."""
     if config.both_ways and not vocabularies.shared:
         raise OptionError(

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from regard.core.errors import RegardError, RunError
-from regard.core.files import read_object, sayable, sha256_of, sync_folder, write_json
+from regard.core.files import json_safe, read_object, sha256_of, sync_folder, write_json
 
 WEIGHTS, OPTIMIZER, STATE = "weights.safetensors", "optimizer.safetensors", "state.json"
 
@@ -44,7 +44,7 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
     return result
 
 
-def put_weights(model: nn.Module, weights: dict[str, Tensor], where: str) -> None:
+def load_weights(model: nn.Module, weights: dict[str, Tensor], where: str) -> None:
     """Loads weights into a model of the same shape; every missing, unexpected or ill-shaped tensor is named."""
     wanted = weights_of(model)
     problems = [f"missing {name} {tuple(wanted[name].shape)}" for name in wanted.keys() - weights.keys()]
@@ -78,7 +78,7 @@ def save(folder: Path, weights: dict[str, Tensor], optimizer: dict[str, Tensor],
         save_tensors(part / WEIGHTS, weights)
         save_tensors(part / OPTIMIZER, optimizer)
         checksums = {name: sha256_of(part / name) for name in (WEIGHTS, OPTIMIZER)}
-        held = {**sayable(state), "checksums": checksums}
+        held = {**json_safe(state), "checksums": checksums}
         write_json(part / STATE, {**held, "sha256": state_hash(held)})
         if folder.exists():
             shutil.rmtree(folder)
@@ -149,19 +149,19 @@ def latest(root: Path) -> tuple[Checkpoint | None, list[str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Damaged:
+class DamagedCheckpoint:
     """A checkpoint that cannot be believed, and why."""
 
     folder: Path
     complaint: str
 
 
-def first_damaged(checkpoints: list[Path]) -> Damaged | None:
+def first_damaged_checkpoint(checkpoints: list[Path]) -> DamagedCheckpoint | None:
     for folder in checkpoints:
         try:
             load(folder)
         except RegardError as error:
-            return Damaged(folder, str(error))
+            return DamagedCheckpoint(folder, str(error))
     return None
 
 

@@ -18,7 +18,7 @@ def best_folder(folder: Path) -> Path:
 def averaged(folder: Path, count: int) -> dict[str, Tensor]:
     """The mean of the last ``count`` checkpoints, each of which must be whole."""
     last = checkpoints.folders(folder)[-count:]
-    damaged = checkpoints.first_damaged(last)
+    damaged = checkpoints.first_damaged_checkpoint(last)
     if damaged is not None:
         later = [str(one) for one in last if one >= damaged.folder]
         raise TrainingError(
@@ -33,7 +33,7 @@ def best(folder: Path) -> dict[str, Tensor] | None:
     kept = best_folder(folder)
     if not kept.exists():
         return None
-    damaged = checkpoints.first_damaged([kept])
+    damaged = checkpoints.first_damaged_checkpoint([kept])
     if damaged is not None:
         raise TrainingError(
             f"{damaged.complaint}, and it holds the best weights, with which this run ends. Remove {kept}, and "

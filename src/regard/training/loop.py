@@ -21,7 +21,6 @@ from regard.core.config import Config
 from regard.core.errors import TrainingError
 from regard.core.modules import Recomputes
 from regard.core.precision import repeated_products
-from regard.core.seams import Observer
 from regard.core.task import Sums, Task
 from regard.data.batching import epoch_order, in_length_order, parts
 from regard.data.prefetch import prefetch
@@ -30,6 +29,7 @@ from regard.training import OPTIMIZERS, SCHEDULES, OptimizerPart, SchedulePart, 
 from regard.training.layer_decay import layer_shares
 from regard.training.learner import Learner
 from regard.training.machine import Ranks, choose_precision
+from regard.training.observers import Observers
 from regard.training.stopping import Interrupted, stop_signals
 
 TASK_STATE = "task//"  # before the names of tensors that a task keeps from step to step
@@ -99,7 +99,7 @@ class Loop:
     folder: Path
     device: torch.device
     ranks: Ranks = field(default_factory=Ranks)
-    observers: Sequence[Observer] = ()
+    observers: Observers = field(default_factory=Observers)
 
     def __post_init__(self) -> None:
         if not self.task.additive and (self.config.accumulate > 1 or self.ranks.world > 1):
@@ -112,7 +112,7 @@ class Loop:
         self.precision = choose_precision(self.config.precision, self.device)
         self.optimizer = self.config.optimizer.build(self.model, self.config.learning_rate)
         if self.config.layer_decay < 1:
-            self.optimizer.share_out(layer_shares(self.model, self.config.layer_decay))
+            self.optimizer.set_learning_rate_shares(layer_shares(self.model, self.config.layer_decay))
         self.names = {parameter: name for name, parameter in self.model.named_parameters()}
         self.learner: Any = Learner(self.model, self.task)
         if self.config.compile:  # graphs for one shape are faster, and where shapes vary compiled again and again
@@ -126,8 +126,8 @@ class Loop:
 
     def run(self) -> Progress:
         """Trains until the last step, an early stop, or an interruption (which saves first)."""
-        self.tell("started", self.config.steps, self.progress.step)
-        self.tell_idle_settings()
+        self.observers.on_start(self.config.steps, self.progress.step)
+        self.warn_unused_settings()
         with stop_signals() as stopping:
             for batch in self.batches():
                 self.step(batch)
@@ -141,15 +141,15 @@ class Loop:
                     if self.progress.step % self.config.checkpoint_every:
                         self.save()
                     raise Interrupted(self.progress.step)
-        self.tell("finished", self.progress.step)
+        self.observers.on_end(self.progress.step)
         return self.progress
 
-    def tell_idle_settings(self) -> None:
-        """What was asked for and cannot be had is said, not passed over."""
+    def warn_unused_settings(self) -> None:
+        """Names settings that this run cannot follow."""
         if self.config.patience and not len(self.task.examples("validation", 0)):
-            self.tell("said", "training.patience waits for validation losses, and there is no validation split: idle")
+            self.observers.on_message("training.patience has no effect: there is no validation split to measure")
         if self.config.recompute and not any(isinstance(module, Recomputes) for module in self.model.modules()):
-            self.tell("said", "training.recompute does nothing here: this family of models keeps all it computes")
+            self.observers.on_message("training.recompute has no effect: this family of models cannot recompute")
 
     @property
     def is_over(self) -> bool:
@@ -206,7 +206,7 @@ class Loop:
             self.model.train()
         if config.dropout_warmup:
             for dropout in self.dropouts:
-                dropout.turn_up(min(progress.step / config.dropout_warmup, 1.0))
+                dropout.set_strength(min(progress.step / config.dropout_warmup, 1.0))
         tokens = int(self.ranks.all_reduce({"tokens": float(sum(batch.tokens for batch in batches))})["tokens"])
         loss, norm = self.gradients(batches)
         self.check_finite(loss, norm)
@@ -228,7 +228,7 @@ class Loop:
             "seconds": seconds,
             "epoch": float(progress.epoch),
         }
-        self.tell("stepped", progress.step, figures)
+        self.observers.on_step(progress.step, figures)
 
     def gradients(self, batches: Sequence[Batch]) -> tuple[float, float]:
         """The gradient of the mean loss over the global batch; returns the loss and the gradient's norm."""
@@ -286,16 +286,15 @@ class Loop:
                 self.save_to(ending.best_folder(self.folder))
         else:
             progress.waited += 1
-        self.tell("validated", progress.step, {**figures, "seconds": progress.seconds})
+        self.observers.on_validation(progress.step, {**figures, "seconds": progress.seconds})
         task = self.task
         if isinstance(task, Samples) and self.ranks.is_main and (text := task.sample(self.model, self.device)):
-            self.tell("said", f"a sample: {text}")
+            self.observers.on_message(f"a sample: {text}")
         if self.config.patience and progress.waited >= self.config.patience:
             progress.stopped_early = True
-            self.tell(
-                "said",
-                f"stopped early: no better validation loss than {progress.best_loss:.4f} (step "
-                f"{progress.best_step}) in {progress.waited} validations",
+            self.observers.on_message(
+                f"stopped early: no better validation loss than {progress.best_loss:.4f} (step {progress.best_step}) "
+                f"in {progress.waited} validations"
             )
 
     @torch.no_grad()
@@ -327,7 +326,7 @@ class Loop:
             folder = checkpoints.folder_for(self.folder, self.progress.step)
             self.save_to(folder)
             self.prune(folder)
-            self.tell("saved", self.progress.step, folder)
+            self.observers.on_checkpoint(self.progress.step, folder)
         self.ranks.barrier()
 
     def prune(self, newest: Path) -> None:
@@ -349,12 +348,12 @@ class Loop:
         if found is not None:
             instead = f"the checkpoint of step {found.state['step']} is used"
         for complaint in complaints:
-            self.tell("said", f"{complaint}; {instead}")
+            self.observers.on_message(f"{complaint}; {instead}")
         if found is None:
             return False
         for difference in self.differences(found.state):
-            self.tell("said", f"this run was trained {difference} for equal weights to the bit")
-        checkpoints.put_weights(self.model, found.weights, str(found.folder))
+            self.observers.on_message(f"this run was trained {difference} for equal weights to the bit")
+        checkpoints.load_weights(self.model, found.weights, str(found.folder))
         self.optimizer.restore(found.optimizer, self.names)
         if isinstance(self.task, Stateful):
             held = {name: tensor for name, tensor in found.optimizer.items() if name.startswith(TASK_STATE)}
@@ -387,17 +386,13 @@ class Loop:
         """Puts the weights into the model that the run ends with: last, best, or an average."""
         if self.config.final == "average":
             average = ending.averaged(self.folder, self.config.average)
-            checkpoints.put_weights(self.model, average, "average of checkpoints")
+            checkpoints.load_weights(self.model, average, "average of checkpoints")
         elif self.config.final == "best":
             kept, best = ending.best_folder(self.folder), ending.best(self.folder)
             if best is None:
-                self.tell("said", f"there are no best weights in {kept}: the run ends with the last ones")
+                self.observers.on_message(f"there are no best weights in {kept}: the run ends with the last ones")
             else:
-                checkpoints.put_weights(self.model, best, str(kept))
-
-    def tell(self, event: str, *details: Any) -> None:
-        for observer in self.observers:
-            getattr(observer, event)(*details)
+                checkpoints.load_weights(self.model, best, str(kept))
 
 
 def step_seed(seed: int, step: int, rank: int) -> int:

@@ -55,7 +55,7 @@ class Optimizers:
         self.members = members
         self.rates = [[group["lr"] for group in member.param_groups] for member in members]
 
-    def share_out(self, shares: Mapping[nn.Parameter, float]) -> None:
+    def set_learning_rate_shares(self, shares: Mapping[nn.Parameter, float]) -> None:
         """From now on each parameter moves with its own share of the learning rate."""
         for member in self.members:
             groups = []

@@ -58,10 +58,10 @@ def test_splits_are_read_and_what_stands_in_two_is_named(tmp_path):
     assert [len(corpus.splits[split]) for split in ("train", "validation", "test")] == [5, 2, 2]
     assert entries(corpus) == [
         ("duplicated", "train", 4, "same source and target as earlier"),
-        ("in_two_splits", "train", 2, "source and target stand also in validation"),
-        ("in_two_splits", "train", 4, "source and target stand also in validation"),
-        ("in_two_splits", "train", 3, "the source stands also in test"),
-        ("in_two_splits", "validation", 2, "source and target stand also in test"),
+        ("in_two_splits", "train", 2, "source and target are also in validation"),
+        ("in_two_splits", "train", 4, "source and target are also in validation"),
+        ("in_two_splits", "train", 3, "the source is also in test"),
+        ("in_two_splits", "validation", 2, "source and target are also in test"),
     ]
     assert corpus.ledger.exceptions[3].detail == f"{tmp_path / 'test2016.en'} line 1"
     assert corpus.weights == ()

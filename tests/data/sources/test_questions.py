@@ -65,9 +65,9 @@ def test_an_answer_at_a_wrong_place_is_moved_to_the_nearest_and_one_that_is_nowh
     assert left.answers == (("Ada", CONTEXT.rindex("Ada")),)
     assert who.answers == (("Bob", CONTEXT.index("Bob")),)
     assert listed(ledger) == [
-        ("mended", 1, "an answer does not stand at its place and was moved to where it does", "'Ada': 34 → 36"),
-        ("skipped", 2, "an answer does not stand in its context", "'Eve'"),
-        ("mended", 3, "an answer does not stand in its context and was left out", "'Eve'"),
+        ("corrected", 1, "an answer is not at the given position and was moved to where it is", "'Ada': 34 → 36"),
+        ("skipped", 2, "an answer is not in its context", "'Eve'"),
+        ("corrected", 3, "an answer is not in its context and was left out", "'Eve'"),
     ]
     assert (ledger.total("read"), ledger.total("kept")) == (3, 2)
 
@@ -79,9 +79,9 @@ def test_a_table_without_places_takes_the_first_and_says_so(tmp_path: Path) -> N
     (cat, dog, slept), ledger = read(path)
     assert (cat.answers, dog.answers, slept.answers) == ((("Ada", 2),), (("Bob", 17),), ())
     assert listed(ledger) == [
-        ("mended", 2, "an answer without a place stands in its context more than once; the first was taken", "'Ada'"),
+        ("corrected", 2, "an answer without a position is in its context more than once; the first is used", "'Ada'"),
         ("skipped", 5, "no question", ""),
-        ("skipped", 6, "an answer does not stand in its context", "'bob'"),
+        ("skipped", 6, "an answer is not in its context", "'bob'"),
     ]
 
 

@@ -58,7 +58,7 @@ def test_a_broken_tree_is_listed_and_swallows_no_other(tmp_path: Path) -> None:
         (4, "a bracket is not closed"),
         (6, "a bracket is closed that was not opened"),
         (7, "a bracket holds no words"),
-        (8, "something stands outside of the brackets"),
+        (8, "found something outside of the brackets"),
         (10, "a bracket holds no words"),
     ]
     assert ledger.exceptions[4].detail == "(S (NP ) (VP (VB go)))"
@@ -85,8 +85,8 @@ def test_splits_are_read_compressed_or_not_and_what_stands_in_two_is_named(tmp_p
     assert {split: len(pairs) for split, pairs in corpus.splits.items()} == {"train": 4, "validation": 1, "test": 2}
     assert [(one.what, one.line, one.reason) for one in corpus.ledger.exceptions] == [
         ("duplicated", 3, "same source and target as earlier"),
-        ("in_two_splits", 2, "source and target stand also in validation"),
-        ("in_two_splits", 4, "the source stands also in test"),
+        ("in_two_splits", 2, "source and target are also in validation"),
+        ("in_two_splits", 4, "the source is also in test"),
     ]
     assert [pair.source for pair in load(tmp_path, overlap="remove", **settings).splits["train"]] == ["a", "a"]
 

@@ -26,24 +26,24 @@ class ExampleFiles(FileData[AnyExampleEntry], Generic[AnyExampleEntry, AnyExampl
     validation_size: int = Field(default=1000, ge=0)  # how many at most, and at most a tenth
     overlap: Overlap = "warn"
 
-    def idle(self) -> dict[str, str]:
-        idle = super().idle()
+    def unused(self) -> dict[str, str]:
+        unused = super().unused()
         if self.validation and self.validation_size:
-            idle["validation_size"] = "it says how many examples are set aside, and data.validation names files"
+            unused["validation_size"] = "it says how many examples are set aside, and data.validation names files"
         if self.train and len(self.named()) == 1:
-            idle["overlap"] = "no split but data.train is named"
-        return idle
+            unused["overlap"] = "no split but data.train is named"
+        return unused
 
     @model_validator(mode="after")
     def _weights_are_for_training(self) -> Self:
-        idle = [
+        unused = [
             f"data.{key}"
             for key, entries in self.named().items()
             if key != "train" and any("weight" in entry.model_fields_set for entry in entries)
         ]
-        if idle:
+        if unused:
             raise ValueError(
-                f"weight has no effect on {', '.join(idle)}: weights say how often training examples are seen; leave "
+                f"weight has no effect on {', '.join(unused)}: weights say how often training examples are seen; leave "
                 "it out"
             )
         return self
@@ -85,5 +85,5 @@ def check_listed_once(found: Mapping[str, Sequence[Found[Any]]]) -> None:
                 raise DataError(f"{first} is listed twice for {split}; list it once and give it a weight")
             raise DataError(
                 f"{first} is the source of two entries of {split}, with {before.paths[1]} and with {others[0]}; its "
-                "lines could not be told apart: give it a second name (a link will do) for one of them"
+                "lines could not be distinguished: give it a second name (a link will do) for one of them"
             )

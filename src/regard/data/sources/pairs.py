@@ -102,13 +102,13 @@ class PairFiles(PairColumns, ExampleFiles[PairEntry, Pair]):
                 raise ValueError(f"{where}{problem}")
         return self
 
-    def idle(self) -> dict[str, str]:
-        idle = super().idle()
+    def unused(self) -> dict[str, str]:
+        unused = super().unused()
         named = [entry for entries in self.named().values() for entry in entries]
         if named and not any(entry.file for entry in named):
             reason = "all pairs are in parallel files, which have no columns"
-            idle |= dict.fromkeys(("source_column", "target_column"), reason)
-        return idle
+            unused |= dict.fromkeys(("source_column", "target_column"), reason)
+        return unused
 
     def files_of(self, entry: PairEntry, key: str) -> Iterator[Found[PairEntry]]:
         if entry.file:

@@ -23,7 +23,7 @@ from regard.data.tables import TABLE_SUFFIXES, as_text, column_names, read_table
 
 ANYWHERE = -1
 """The place of an answer that nobody has named."""
-NOWHERE = "an answer does not stand in its context"
+NOWHERE = "an answer is not in its context"
 
 
 class QuestionColumns(Config):
@@ -56,7 +56,7 @@ class QuestionFiles(QuestionColumns, ExampleFiles[QuestionEntry, Asked]):
         held = squad(path)
         columns = chosen(QuestionColumns, self, found.entry)
         rows = list(table_rows(path, columns) if held is None else squad_rows(held, path))
-        kept = [placed for row in rows if (placed := mended(row, split, ledger)) is not None]
+        kept = [placed for row in rows if (placed := corrected(row, split, ledger)) is not None]
         ledger.record(split, str(path), read=len(rows), kept=len(kept))
         return kept
 
@@ -127,7 +127,7 @@ def squad_rows(held: Mapping[str, Any], path: Path) -> Iterator[Asked]:
 # -- answers and their places -----------------------------------------------------------------------------------
 
 
-def mended(one: Asked, split: str, ledger: Ledger) -> Asked | None:
+def corrected(one: Asked, split: str, ledger: Ledger) -> Asked | None:
     """With every answer where it stands in the context; what had to be moved, left out or skipped is listed."""
     if not one.question or not one.context.strip():
         ledger.skip(split, one.origin, one.line, "no question" if one.context.strip() else "no context")
@@ -139,9 +139,9 @@ def mended(one: Asked, split: str, ledger: Ledger) -> Asked | None:
             kept.append(placed)
             if reason:
                 detail = f"{placed.text!r}: {answer.start} → {placed.start}" if answer.start >= 0 else repr(placed.text)
-                ledger.mend(split, one.origin, one.line, reason, detail)
+                ledger.correct(split, one.origin, one.line, reason, detail)
         elif len(one.answers) > 1:
-            ledger.mend(split, one.origin, one.line, f"{NOWHERE} and was left out", repr(answer.text))
+            ledger.correct(split, one.origin, one.line, f"{NOWHERE} and was left out", repr(answer.text))
     if one.answers and not kept:
         ledger.skip(split, one.origin, one.line, NOWHERE, " | ".join(repr(answer.text) for answer in one.answers))
         return None
@@ -161,8 +161,8 @@ def place(context: str, answer: Reference) -> tuple[Reference | None, str]:
         return None, ""
     if start >= 0:
         nearest = min(found, key=lambda other: abs(other - start))
-        return Reference(text, nearest), "an answer does not stand at its place and was moved to where it does"
-    several = "an answer without a place stands in its context more than once; the first was taken"
+        return Reference(text, nearest), "an answer is not at the given position and was moved to where it is"
+    several = "an answer without a position is in its context more than once; the first is used"
     return Reference(text, found[0]), several if len(found) > 1 else ""
 
 

@@ -42,10 +42,10 @@ class TaggedEntry(TaggedColumns, ExampleEntry):
 
     @model_validator(mode="after")
     def _columns_have_effect(self) -> Self:
-        idle = [f"{key} has no effect: {why}; leave it out" for key, why in idle_columns([self.file]).items()
+        unused = [f"{key} has no effect: {why}; leave it out" for key, why in unused_columns([self.file]).items()
                 if key in self.model_fields_set]  # fmt: skip
-        if idle:
-            raise ValueError(". ".join(idle))
+        if unused:
+            raise ValueError(". ".join(unused))
         return self
 
 
@@ -60,8 +60,8 @@ class TaggedFiles(TaggedColumns, ExampleFiles[TaggedEntry, Tagged]):
 
     kind: str = "tagged"
 
-    def idle(self) -> dict[str, str]:
-        return {**super().idle(), **idle_columns(self.names())}
+    def unused(self) -> dict[str, str]:
+        return {**super().unused(), **unused_columns(self.names())}
 
     def read(self, found: Found[TaggedEntry], split: str, ledger: Ledger) -> list[Tagged]:
         columns, path = chosen(TaggedColumns, self, found.entry), found.paths[0]
@@ -70,7 +70,7 @@ class TaggedFiles(TaggedColumns, ExampleFiles[TaggedEntry, Tagged]):
         return read_columns(path, split, ledger, columns.word, columns.tag)
 
 
-def idle_columns(names: Sequence[str]) -> dict[str, str]:
+def unused_columns(names: Sequence[str]) -> dict[str, str]:
     """Columns that no file has, as far as names of files tell: tables have names, CoNLL columns have numbers."""
     endings = {suffix(Path(name)) for name in names}
     if not endings or "" in endings:
@@ -137,7 +137,7 @@ class Cells(NamedTuple):
 def read_columns(path: Path, split: str, ledger: Ledger, word: int = 1, tag: int = LAST) -> list[Tagged]:
     """Columns stand apart by tabs, or in a line without one by spaces. Comments are counted in the ledger's notes."""
     lines, comments = without_comments(path)
-    refuse_missing(path, lines, word, tag)
+    check_columns(path, lines, word, tag)
     if comments:
         ledger.notes.append(f"{split}, {path}: lines that are comments or marks of documents: {comments:,}")
     found = []
@@ -164,7 +164,7 @@ def without_comments(path: Path) -> tuple[list[Cells], int]:
     return found, comments
 
 
-def refuse_missing(path: Path, lines: Sequence[Cells], word: int, tag: int) -> None:
+def check_columns(path: Path, lines: Sequence[Cells], word: int, tag: int) -> None:
     """Rows that lack the word or the tag are named together. The last column must be the same in all of them."""
     counts = Counter(len(row.cells) for row in lines if row.cells)
     usual = counts.most_common(1)[0][0] if counts else 0

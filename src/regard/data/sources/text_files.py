@@ -32,11 +32,11 @@ class TextFiles(FileData[Entry]):
     validation_share: float = Field(0.1, ge=0, lt=1)  # of every file, at its end
     documents: Literal["file", "line"] = "file"  # what counts as one
 
-    def idle(self) -> dict[str, str]:
-        idle = super().idle()
+    def unused(self) -> dict[str, str]:
+        unused = super().unused()
         if self.validation and self.validation_share:
-            idle["validation_share"] = "it says how much of each file is set aside, and data.validation names files"
-        return idle
+            unused["validation_share"] = "it says how much of each file is set aside, and data.validation names files"
+        return unused
 
     def load(self, seed: int, ledger: Ledger) -> Corpus[Text]:
         by_lines = self.documents == "line"

@@ -26,7 +26,7 @@ class HasHeads(Protocol):
     shape: HeadShape
 
 
-def refuse_without_attention(model: nn.Module) -> None:
+def check_has_attention(model: nn.Module) -> None:
     if not attention_points(model):
         raise OptionError(
             f"{type(model).__name__} has no attention, so there is nothing of it to see; name the run of a model that "
@@ -42,11 +42,11 @@ def head_count(model: nn.Module, name: str) -> int:
 
 def every_head(model: nn.Module, pattern: str = "*") -> list[HeadAt]:
     """All heads of the attentions whose names match, in the order of the model."""
-    refuse_without_attention(model)
+    check_has_attention(model)
     return [(name, head) for name in matching_attention(model, pattern) for head in range(head_count(model, name))]
 
 
-def refuse_unknown(model: nn.Module, heads: Iterable[HeadAt]) -> None:
+def check_heads(model: nn.Module, heads: Iterable[HeadAt]) -> None:
     """Names every head that the model does not have, and what it has."""
     points = attention_points(model)
     wrong = [

@@ -12,7 +12,7 @@ from torch import nn
 from regard.core.errors import OptionError
 from regard.core.probe import Probe
 from regard.core.taps import Attention, record
-from regard.inspection.heads.names import Kind, kind_of, refuse_without_attention
+from regard.inspection.heads.names import Kind, check_has_attention, kind_of
 from regard.inspection.probes import axes, probe
 from regard.runs.load import Run
 
@@ -79,7 +79,7 @@ def read(
 
     Of long texts choose ``heads`` and ``rows`` (positions of those who look): nothing else is kept.
     """
-    refuse_without_attention(run.model)
+    check_has_attention(run.model)
     return read_probe(run, probe(run, text, target), pattern=pattern, heads=heads, rows=rows)
 
 

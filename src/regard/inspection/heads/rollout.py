@@ -17,7 +17,7 @@ from regard.core.errors import OptionError
 from regard.core.probe import Probe
 from regard.core.taps import Attention, attention_points, record
 from regard.inspection.figures.alignments import three_digits
-from regard.inspection.heads.names import Kind, kind_of, refuse_without_attention
+from regard.inspection.heads.names import Kind, check_has_attention, kind_of
 from regard.inspection.probes import axes, probe
 from regard.runs.load import Run
 
@@ -48,7 +48,7 @@ class Rollout:
 def rollout(run: Run, text: str, target: str = "", *, kind: Kind | None = None) -> Rollout:
     """Over the layers in which a text reads itself: of a translator the encoder's, or with ``kind`` the decoder's."""
     model = run.model.eval()
-    refuse_without_attention(model)
+    check_has_attention(model)
     names = stack_of(model, kind)
     asked = probe(run, text, target)
     with record(model, "*") as seen:

@@ -10,12 +10,12 @@ from typing import Any
 from regard.core.probe import Probe
 from regard.core.task import Progress
 from regard.inspection.flow.depths import depths_of
-from regard.inspection.heads.names import refuse_without_attention
+from regard.inspection.heads.names import check_has_attention
 from regard.inspection.heads.patches import PatchStatistics, PatchTable
 from regard.inspection.heads.statistics import HeadStatistics, HeadTable
 from regard.inspection.look.choosing import beam_tree, classes, steps
 from regard.inspection.look.entering import entering
-from regard.inspection.look.heads import Wanted, refuse_unknown_choice, shown_heads
+from regard.inspection.look.heads import Wanted, check_choice, shown_heads
 from regard.inspection.look.packing import three
 from regard.inspection.look.picturing import picture_of
 from regard.inspection.probes import probes
@@ -52,8 +52,8 @@ def look(
     The model works once on each; ``watch`` is shown every pass, for those who want to draw more of it.
     """
     wanted = wanted or Wanted()
-    refuse_without_attention(run.model)
-    refuse_unknown_choice(run, wanted)
+    check_has_attention(run.model)
+    check_choice(run, wanted)
     asked = probes(run, texts, targets)
     found = Look({"run": _facts(run), "texts": []})
     table = PatchTable(run.model, asked) if asked[0].axis.shape else HeadTable(run.model, asked)

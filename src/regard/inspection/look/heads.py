@@ -84,7 +84,7 @@ def layers_of(model: nn.Module) -> dict[str, int]:
     return found
 
 
-def refuse_unknown_choice(run: Run, wanted: Wanted) -> None:
+def check_choice(run: Run, wanted: Wanted) -> None:
     layers = max(layers_of(run.model).values()) + 1
     heads = max(head_count(run.model, name) for name in attention_points(run.model))
     wrong = [f"layer {one} (there are 0 to {layers - 1})" for one in wanted.layers if not 0 <= one < layers]

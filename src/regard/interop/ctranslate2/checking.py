@@ -15,12 +15,12 @@ from regard.core.seams import Hypothesis
 from regard.decoding.options import Greedy
 from regard.interop.ctranslate2 import conversion as ctranslate2
 from regard.interop.ctranslate2.engine import Ctranslate2Engine, engine_of
-from regard.interop.probing import EXACT, LENGTH, Asked, Check, largest
+from regard.interop.probing import EXACT, LENGTH, Check, ProbedModel, largest
 from regard.runs.load import Run
 from regard.tasks.continuation import always
 
 
-def check_ctranslate2(run: Run, asked: Asked, plain: Tensor) -> Check:
+def check_ctranslate2(run: Run, asked: ProbedModel, plain: Tensor) -> Check:
     """The conversion that is kept in the run folder, or else one made for this."""
     name, what = "ctranslate2", "log-probabilities in CTranslate2 against ours"
     with tempfile.TemporaryDirectory() as scratch:
@@ -40,19 +40,19 @@ def check_ctranslate2(run: Run, asked: Asked, plain: Tensor) -> Check:
     return Check(name, what, difference, EXACT, *first_other(ours, theirs, run))
 
 
-def by_tokens(run: Run, asked: Asked, engine: Ctranslate2Engine) -> float:
+def by_tokens(run: Run, asked: ProbedModel, engine: Ctranslate2Engine) -> float:
     """The largest difference between the log-probabilities of given answers."""
     sources, targets = asked.sources(), asked.tokens_BT[:, 1:].tolist()  # without the opening symbol
     both = zip(run.engine.score(sources, targets), engine.score(sources, targets), strict=True)
     return max(largest(torch.tensor(ours) - torch.tensor(theirs)) for ours, theirs in both)
 
 
-def by_symbols(asked: Asked, engine: Ctranslate2Engine, plain: Tensor) -> float:
+def by_symbols(asked: ProbedModel, engine: Ctranslate2Engine, plain: Tensor) -> float:
     """The largest difference between the log-probabilities of all symbols."""
     return largest(plain.log_softmax(-1) - engine.log_probabilities(asked.tokens_BT))
 
 
-def greedily(run: Run, asked: Asked, engine: Ctranslate2Engine) -> Iterator[list[list[Hypothesis]]]:
+def greedily(run: Run, asked: ProbedModel, engine: Ctranslate2Engine) -> Iterator[list[list[Hypothesis]]]:
     """Answers of the model's own engine, then those of the other."""
     if asked.source is not None:
         for one in (run.engine, engine):

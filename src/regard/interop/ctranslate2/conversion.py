@@ -10,8 +10,8 @@ import numpy as np
 
 from regard.core.config import nearest
 from regard.core.errors import OptionError, RunError
-from regard.interop.ctranslate2.specification import refuse_inexpressible, specification
-from regard.interop.folders import new_folder, refuse_headed
+from regard.interop.ctranslate2.specification import check_expressible, specification
+from regard.interop.folders import check_no_head, new_folder
 from regard.runs.load import Run
 from regard.training import checkpoints
 
@@ -30,7 +30,7 @@ def library() -> Any:
     return ctranslate2
 
 
-def refuse_unknown(dtype: str) -> None:
+def check_heads(dtype: str) -> None:
     if dtype not in DTYPES:
         raise OptionError(
             f"CTranslate2 weights of {dtype!r} are not made here{nearest(dtype, DTYPES)}; known: {', '.join(DTYPES)}"
@@ -43,8 +43,8 @@ def convert(run: Run, out: Path, dtype: str = "float32") -> Any:
     In int8 matrices are rounded row by row, norms and biases stay as they are.
     """
     library()
-    refuse_unknown(dtype)
-    refuse_headed(run)
+    check_heads(dtype)
+    check_no_head(run)
     spec = specification(run)
     spec.validate()
     spec.optimize(quantization=dtype)
@@ -81,8 +81,8 @@ def place(run: Run, dtype: str) -> Path:
 def kept(run: Run, dtype: str = "float32") -> Path:
     """The run's conversion, made on first use, and anew when the weights have changed."""
     library()
-    refuse_unknown(dtype)
-    refuse_inexpressible(run)
+    check_heads(dtype)
+    check_expressible(run)
     folder = place(run, dtype)
     if (folder / MODEL).is_file():
         return folder

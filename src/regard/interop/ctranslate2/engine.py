@@ -21,7 +21,7 @@ from regard.decoding.options import Beam, Sampling, Strategy
 from regard.decoding.sentences import Symbols
 from regard.decoding.walk import Watch, ranked
 from regard.interop.ctranslate2.conversion import kept, library
-from regard.interop.ctranslate2.requests import Asking, Batch, Ear, search_options
+from regard.interop.ctranslate2.requests import Asking, Batch, TokenStreamer, search_options
 from regard.interop.ctranslate2.specification import tokens
 from regard.runs.load import Run
 
@@ -200,7 +200,7 @@ class Ctranslate2Engine:
             model = self.model(min(self.threads, len(plan)))
         waiting = []
         for batch in plan:
-            ear = Ear(asking.watch(batch.places), ways, self.symbols.end) if asking.watch else None
+            ear = TokenStreamer(asking.watch(batch.places), ways, self.symbols.end) if asking.watch else None
             more: dict[str, Any] = {} if ear is None else {"callback": ear}
             if batch.forbid and self.symbols.forbidden:
                 more["suppress_sequences"] = [[self.speaker.target[id]] for id in self.symbols.forbidden]

@@ -52,7 +52,7 @@ class Asking:
         return [Batch(places, forbid) for (_, forbid, _), places in groups.items()]
 
 
-class Ear:
+class TokenStreamer:
     """Hears every token and passes it on to who watches; remembers the rows that were ended by them."""
 
     def __init__(self, watch: Watch, ways: int, end: int) -> None:

@@ -26,7 +26,7 @@ NORM_EPSILON = 1e-5
 """Of the encoder–decoder's norms."""
 
 
-def refuse_inexpressible(run: Run) -> None:
+def check_expressible(run: Run) -> None:
     """One error with every setting that CTranslate2 has no word for."""
     table, where = run.recipe.model.model_dump(), str(run.folder.path)
     if table["kind"] not in KINDS:
@@ -91,7 +91,7 @@ def norm_epsilon(table: Mapping[str, Any]) -> float:
 
 def specification(run: Run) -> Any:
     """The filled specification, vocabularies included."""
-    refuse_inexpressible(run)
+    check_expressible(run)
     table = run.recipe.model.model_dump()
     return translator(run, table) if table["kind"] == "transformer" else writer(run, table)
 

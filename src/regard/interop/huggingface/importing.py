@@ -20,7 +20,7 @@ from regard.core.symbols import Specials
 from regard.data.ledger import Ledger
 from regard.data.tokenizers import Tokenizer
 from regard.data.vocabularies import Vocabularies
-from regard.interop.folders import new_folder, refuse_taken
+from regard.interop.folders import check_empty, new_folder
 from regard.interop.huggingface import enclosing
 from regard.interop.huggingface.families import family_of_config
 from regard.interop.huggingface.family import Family
@@ -60,7 +60,7 @@ def import_folder(
     change nothing.
     """
     source, target = Path(folder).expanduser(), Path(out).expanduser()
-    refuse_taken(target)
+    check_empty(target)
     config = read_config(source)
     where = str(source / CONFIG)
     family = family_of_config(config, where)
@@ -85,7 +85,7 @@ def import_folder(
         task=family.task,
         parameters=sum(tensor.numel() for tensor in weights.values()),
         pieces=raw.get_vocab_size(),
-        context=longest_of(table),
+        context=max_length_of_table(table),
         weights_sha256=checkpoints.weights_hash(weights),
         notes=tuple(notes),
     )
@@ -145,7 +145,7 @@ def symbols_of(
     return specials
 
 
-def longest_of(table: dict[str, Any]) -> Any:
+def max_length_of_table(table: dict[str, Any]) -> Any:
     """How many positions there are."""
     return table.get("context") or table["position"].get("max_length")
 
@@ -166,7 +166,7 @@ def recipe_of(folder: Path, family: Family, table: dict[str, Any], specials: Spe
         "data": {"kind": data},
         "tokenizer": {"kind": "imported", "joint": joint, **asdict(specials)},
         "model": table,
-        "task": {"kind": family.task} | ({"context": longest_of(table)} if data == "text" else {}),
+        "task": {"kind": family.task} | ({"context": max_length_of_table(table)} if data == "text" else {}),
         "decoding": decoding_table(folder),
     }
     return parse(Recipe, tree, where=f"{folder / CONFIG}, as a recipe")

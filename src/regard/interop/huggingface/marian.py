@@ -13,7 +13,7 @@ from regard.core.errors import RunError
 from regard.interop.huggingface.family import HEAD, Family
 from regard.interop.huggingface.files import Stored
 from regard.interop.huggingface.settings import ACTIVATIONS, Setting, Settings, at
-from regard.interop.huggingface.tensors import Pairing, Row, Same, Stacked, TakingTurns
+from regard.interop.huggingface.tensors import Interleaved, Pairing, Row, Same, Stacked
 from regard.layers.positions import sinusoids
 
 SIZES = (
@@ -55,7 +55,7 @@ BIAS = "final_logits_bias"
 SHARED, ENCODER_WORDS, DECODER_WORDS = (
     f"model.{place}.weight" for place in ("shared", "encoder.embed_tokens", "decoder.embed_tokens")
 )
-WRITES, READS = TakingTurns(0), TakingTurns(1)
+WRITES, READS = Interleaved(0), Interleaved(1)
 """The axis of a tensor that is the model's width: rows write into the residual stream, columns read from it."""
 
 

@@ -102,13 +102,13 @@ def _piece(data: bytes) -> SentencePiece:
 
 def _held(value: int | bytes) -> bytes:
     if isinstance(value, int):
-        raise ValueError("a number stands where bytes should")
+        raise ValueError("found a number where bytes are expected")
     return value
 
 
 def _number(value: int | bytes) -> int:
     if isinstance(value, bytes):
-        raise ValueError("bytes stand where a number should")
+        raise ValueError("found bytes where a number is expected")
     return value
 
 

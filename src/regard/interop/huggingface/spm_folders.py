@@ -92,7 +92,7 @@ def single_pieces(path: Path, names: Mapping[str, str], settings: Mapping[str, A
     opens = [names.get("sos", "<s>")] if settings.get("add_bos_token", True) else []
     closes = [names.get("eos", "</s>")] if settings.get("add_eos_token", False) else []
     ids = {name: raw.token_to_id(name) for name in (*opens, *closes)}
-    lacking = [f"{name}, which stands around every text, is no piece" for name, id in ids.items() if id is None]
+    lacking = [f"{name} is put around every text and is no piece" for name, id in ids.items() if id is None]
     if lacking:
         raise RunError(enumerate_problems(f"{path} cannot be followed", lacking))
     if ids:

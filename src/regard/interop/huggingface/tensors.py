@@ -57,7 +57,7 @@ class PairedHalves:
 
 
 @dataclass(frozen=True, slots=True)
-class TakingTurns:
+class Interleaved:
     """The model's width along one axis: sines and cosines of a position take turns in ours; in theirs all sines come
     first. Whatever reads or writes the residual stream follows.
     """

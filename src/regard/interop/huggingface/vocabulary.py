@@ -68,7 +68,7 @@ def read_tokenizers(folder: Path, config: Mapping[str, Any], notes: list[str]) -
         raw.no_truncation()
         raw.no_padding()
         _add_later_ones(raw, folder)
-        _refuse_gaps(raw, folder)
+        _check_gaps(raw, folder)
     return sides
 
 
@@ -123,7 +123,7 @@ def _token(entry: Mapping[str, Any]) -> AddedToken:
     return AddedToken(entry["content"], **{name: entry[name] for name in flags if name in entry})
 
 
-def _refuse_gaps(raw: library.Tokenizer, folder: Path) -> None:
+def _check_gaps(raw: library.Tokenizer, folder: Path) -> None:
     highest, size = max(raw.get_vocab().values(), default=-1), raw.get_vocab_size()
     if highest != size - 1:
         raise RunError(

@@ -21,7 +21,7 @@ from regard.core.seams import max_lengths_of
 from regard.core.symbols import Specials
 from regard.data.vocabularies import JOINT, SOURCE, TARGET
 from regard.decoding.sentences import Symbols
-from regard.interop.folders import new_folder, refuse_headed
+from regard.interop.folders import check_no_head, new_folder
 from regard.interop.huggingface.vocabulary import closed
 from regard.interop.onnx import graphs as onnx_graphs
 from regard.interop.onnx import recurrent as onnx_recurrent
@@ -58,7 +58,7 @@ def write_onnx(run: Run, out: Path) -> list[str]:
 
 def fill(run: Run, folder: Path) -> list[str]:
     """All files, unchecked, into a folder that exists; returns the graphs."""
-    refuse_headed(run)
+    check_no_head(run)
     graphs = graphs_of(run)
     for graph in graphs:
         write_graph(graph, folder / graph.file)

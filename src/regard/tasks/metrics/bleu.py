@@ -164,7 +164,7 @@ def _bleu_metric(tokenize: str, lowercase: bool) -> BLEU:
         ) from error
 
 
-def refuse_tokenizer(tokenize: str) -> None:
+def check_bleu_tokenizer(tokenize: str) -> None:
     """Before anything long is begun that would end in a score."""
     _bleu_metric(tokenize, lowercase=False)
 

@@ -26,10 +26,10 @@ class Span(NamedTuple):
 
 def is_bio(tags: Sequence[str]) -> bool:
     """Whether tags are O, or begin with B- or I-; O alone is no scheme."""
-    return not strangers(tags) and any(tag != OUTSIDE for tag in tags)
+    return not invalid_tags(tags) and any(tag != OUTSIDE for tag in tags)
 
 
-def strangers(tags: Sequence[str]) -> list[str]:
+def invalid_tags(tags: Sequence[str]) -> list[str]:
     """Tags that mean nothing in BIO."""
     return [tag for tag in tags if tag != OUTSIDE and not tag.startswith((BEGIN, INSIDE))]
 

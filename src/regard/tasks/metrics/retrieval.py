@@ -21,13 +21,13 @@ def retrieval_scores(
     twice, where they are given, do not compete with one another."""
     if len(sources_ND) != len(targets_ND) or not len(sources_ND):
         raise DataError(f"{len(sources_ND)} sources against {len(targets_ND)} targets; give as many, and at least one")
-    there_N = mate_ranks(sources_ND, targets_ND, targets)
-    back_N = mate_ranks(targets_ND, sources_ND, sources)
+    there_N = pair_ranks(sources_ND, targets_ND, targets)
+    back_N = pair_ranks(targets_ND, sources_ND, sources)
     both = figures(np.concatenate([there_N, back_N]))
     return {**both, "source_to_target": figures(there_N), "target_to_source": figures(back_N), "pairs": len(there_N)}
 
 
-def mate_ranks(queries_ND: np.ndarray, others_ND: np.ndarray, texts: Sequence[str] = ()) -> np.ndarray:
+def pair_ranks(queries_ND: np.ndarray, others_ND: np.ndarray, texts: Sequence[str] = ()) -> np.ndarray:
     """ranks_N, from 1; who is as near as the mate stands before it, so that equal vectors earn nothing."""
     numbers: dict[str, int] = {}
     kinds_N = np.array([numbers.setdefault(text, len(numbers)) for text in texts] or range(len(others_ND)))

@@ -17,11 +17,12 @@ from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
 from regard.data.tokenizers import BpeTokenizer, CharacterTokenizer, Tokenizer, WordTokenizer
 from regard.data.vocabularies import Vocabularies
-from regard.layers.embeddings import BorrowedEmbedding
-from regard.runs.borrowing import borrow_vectors, surface_words
-from regard.runs.journal import Silent
+from regard.layers.embeddings import PretrainedEmbedding
+from regard.runs.journal import SilentObserver
+from regard.runs.pretrained_vectors import load_pretrained_vectors, surface_words
 from regard.runs.recipe import Recipe
 from regard.runs.train import build_model, build_task
+from regard.training.observers import Observers
 
 WIDTH = 5
 TINY = (
@@ -32,13 +33,13 @@ TINY = (
 LETTERS = "abcdef"
 
 
-class Listener(Silent):
+class Listener(SilentObserver):
     """Remembers what was said."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []
 
-    def said(self, message: str) -> None:
+    def on_message(self, message: str) -> None:
         self.heard.append(message)
 
 
@@ -68,7 +69,8 @@ def filled(
     recipe = Recipe.read("copy", [*TINY, *settings])
     modalities = Modalities.of_text(vocabularies)
     model = build_model(recipe, build_task(recipe, Corpus({}, Ledger()), modalities).ports())
-    borrow_vectors(recipe, model, modalities, tmp_path / "checkpoints", [listener] if listener else [])
+    observers = Observers([listener] if listener else [])
+    load_pretrained_vectors(recipe, model, modalities, tmp_path / "checkpoints", observers)
     return model
 
 
@@ -117,7 +119,7 @@ def test_vectors_are_trained_on_where_they_are_not_frozen(optimizer: str, tmp_pa
     regard.train("copy", tmp_path / "run", settings)
     run = regard.load(tmp_path / "run")
     assert run.model.source_embedding is run.model.target_embedding
-    assert isinstance(run.model.target_embedding, BorrowedEmbedding)
+    assert isinstance(run.model.target_embedding, PretrainedEmbedding)
     found = dict(words_and_rows(run.vocabularies.target, run.model, "target"))
     for letter in LETTERS:
         assert not np.array_equal(found[letter], vector_of(letter))
@@ -219,7 +221,7 @@ def test_other_embeddings_are_left_alone(tmp_path: Path) -> None:
     both = Modalities.of_text(one("a b c"))
     model = build_model(recipe, build_task(recipe, Corpus({}, Ledger()), both).ports())
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    borrow_vectors(recipe, model, both, tmp_path)
+    load_pretrained_vectors(recipe, model, both, tmp_path, Observers())
     assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
 
 
@@ -289,8 +291,8 @@ def test_all_missing_files_are_named_at_once(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         filled(tmp_path, apart, *files)
     assert str(caught.value) == (
-        f"no file {tmp_path}/french; 0 files stand in that folder, none with a similar name\n"
-        f"no file {tmp_path}/english; 0 files stand in that folder, none with a similar name\n"
+        f"no file {tmp_path}/french; 0 files are in that folder, none with a similar name\n"
+        f"no file {tmp_path}/english; 0 files are in that folder, none with a similar name\n"
         "Check model.embedding.source and model.embedding.target"
     )
 

@@ -31,7 +31,7 @@ def chooses(run: Run) -> bool:
     return isinstance(run.task, Classifies | Tags | AnswersQuestions)
 
 
-def tell_choices(
+def print_choices(
     run: Run, inputs: Sequence[str], n_best: int, options: Strategy, progress: Progress | None, *, as_json: bool
 ) -> None:
     """One line in, one line out; an empty line has no answer."""
@@ -39,11 +39,11 @@ def tell_choices(
 
     answers = spread(inputs, lambda texts: run.answers(texts, options, progress))
     if isinstance(run.task, Classifies):
-        tell_labels(inputs, answers, n_best, as_json=as_json)
+        print_labels(inputs, answers, n_best, as_json=as_json)
     elif isinstance(run.task, Tags):
-        tell_tags(inputs, answers, n_best, as_json=as_json)
+        print_tags(inputs, answers, n_best, as_json=as_json)
     else:
-        tell_spans(inputs, answers, n_best, as_json=as_json)
+        print_spans(inputs, answers, n_best, as_json=as_json)
 
 
 def spread(inputs: Sequence[str], find: Callable[[list[str]], Sequence[Any]]) -> list[Any]:
@@ -60,7 +60,7 @@ def lead(number: int, rank: int, n_best: int) -> str:
     return f"{number}\t{rank}\t" if n_best > 1 else ""
 
 
-def tell_labels(inputs: Sequence[str], answers: list[list[LabelAnswer]], n_best: int, *, as_json: bool) -> None:
+def print_labels(inputs: Sequence[str], answers: list[list[LabelAnswer]], n_best: int, *, as_json: bool) -> None:
     """The label of each input and its probability."""
     kept = [own[:n_best] for own in answers]
     if as_json:
@@ -76,7 +76,7 @@ def tell_labels(inputs: Sequence[str], answers: list[list[LabelAnswer]], n_best:
             tell(f"{lead(number, rank, n_best)}[{style}]{plain(one.label)}[/{style}]\t{one.score:.{SHOWN}f}")
 
 
-def tell_tags(inputs: Sequence[str], answers: list[list[TagsAnswer]], n_best: int, *, as_json: bool) -> None:
+def print_tags(inputs: Sequence[str], answers: list[list[TagsAnswer]], n_best: int, *, as_json: bool) -> None:
     """Each word with its tag, in the tag's colour; in a file or another program word/TAG."""
     tagged = [own[0].words if own else () for own in answers]
     if as_json:
@@ -100,7 +100,7 @@ def _tagged(one: TaggedWord, colours: dict[str, str]) -> str:
     return f"[{colour}]{word}[/{colour}][dim]/{plain(one.tag)}[/dim]" if colour else f"{word}[dim]/{one.tag}[/dim]"
 
 
-def tell_spans(inputs: Sequence[str], answers: list[list[SpanAnswer]], n_best: int, *, as_json: bool) -> None:
+def print_spans(inputs: Sequence[str], answers: list[list[SpanAnswer]], n_best: int, *, as_json: bool) -> None:
     """The answer, its probability and the characters of the context between which it stands, counted from 0."""
     if as_json:
         found = [[{"text": one.text, "probability": one.probability, "start": one.start, "stop": one.stop}
@@ -129,7 +129,7 @@ def tell(marked: str) -> None:
         sys.stdout.write(f"{Text.from_markup(marked).plain}\n")
 
 
-def refuse_decoding(run: Run, named: Sequence[str]) -> None:
+def check_no_decoding(run: Run, named: Sequence[str]) -> None:
     """Whoever chooses among labels or places searches for no words."""
     if named:
         raise OptionError(

@@ -16,54 +16,53 @@ from regard.data.readers import find_file, missing_files
 from regard.data.tokenizers import Tokenizer
 from regard.data.vectors import read_vectors
 from regard.data.vocabularies import Vocabularies
-from regard.layers.embeddings import BorrowedConfig, BorrowedEmbedding, HasEmbedding
+from regard.layers.embeddings import HasEmbedding, PretrainedConfig, PretrainedEmbedding
 from regard.runs.recipe import Recipe
 from regard.training import checkpoints
 
 _SHOWN = 20
 
 
-class Loan(NamedTuple):
+class PretrainedVectors(NamedTuple):
     """Embeddings of one vocabulary, and the file that has the vectors of its words."""
 
     vocabulary: str
-    embeddings: list[BorrowedEmbedding]
+    embeddings: list[PretrainedEmbedding]
     words: list[str]  # what each id says
     file: Path
 
 
-def borrow_vectors(
-    recipe: Recipe, model: nn.Module, modalities: Modalities, kept: Path, observers: Sequence[Observer] = ()
+def load_pretrained_vectors(
+    recipe: Recipe, model: nn.Module, modalities: Modalities, kept: Path, observer: Observer
 ) -> None:
     """Fills the model's borrowed embeddings; where ``kept`` has a whole checkpoint, that has their weights already."""
     config = recipe.model.embedding if isinstance(recipe.model, HasEmbedding) else None
-    if not isinstance(config, BorrowedConfig) or checkpoints.latest(kept)[0] is not None:
+    if not isinstance(config, PretrainedConfig) or checkpoints.latest(kept)[0] is not None:
         return
-    loans = _loans(config, model, modalities.vocabularies)
-    absent = [file for file in dict.fromkeys(loan.file for loan in loans) if not file.is_file()]
+    files = _pretrained(config, model, modalities.vocabularies)
+    absent = [file for file in dict.fromkeys(loan.file for loan in files) if not file.is_file()]
     if absent:
         raise missing_files(absent, "Check model.embedding.source and model.embedding.target")
-    missing = {loan.vocabulary: _fill(loan, config.width) for loan in loans}
+    missing = {loan.vocabulary: _fill(loan, config.width) for loan in files}
     if config.missing == "refuse" and any(missing.values()):
-        complaints = [_complaint(loan, missing[loan.vocabulary]) for loan in loans if missing[loan.vocabulary]]
+        complaints = [_too_few_words(loan, missing[loan.vocabulary]) for loan in files if missing[loan.vocabulary]]
         raise DataError(
             "\n".join(complaints)
             + '\nTake a larger file, or set model.embedding.missing="random" to leave their vectors random'
         )
-    for observer in observers:
-        for loan in loans:
-            observer.said(_note(loan, missing[loan.vocabulary]))
+    for one in files:
+        observer.on_message(_note(one, missing[one.vocabulary]))
 
 
 # -- which file for whom ----------------------------------------------------------------------------------------
 
 
-def _loans(config: BorrowedConfig, model: nn.Module, vocabularies: Vocabularies) -> list[Loan]:
+def _pretrained(config: PretrainedConfig, model: nn.Module, vocabularies: Vocabularies) -> list[PretrainedVectors]:
     """One for each vocabulary, so that a file which serves both sides is read once."""
     files = _files(config, joint=vocabularies.joint)
     modules = dict(model.named_modules(remove_duplicate=False))
     embeddings = {side: modules.get(f"{side}_embedding") for side in files}
-    borrowed = {side: found for side, found in embeddings.items() if isinstance(found, BorrowedEmbedding)}
+    borrowed = {side: found for side, found in embeddings.items() if isinstance(found, PretrainedEmbedding)}
     nameless = [side for side in borrowed if not files[side]]
     if nameless:
         sides = nameless[-1:] if vocabularies.joint else nameless
@@ -74,15 +73,15 @@ def _loans(config: BorrowedConfig, model: nn.Module, vocabularies: Vocabularies)
     paths = {side: find_file(Path(files[side]).expanduser()) for side in borrowed}
     if vocabularies.joint and borrowed:
         words = surface_words(vocabularies.target)
-        return [Loan("joint", list(borrowed.values()), words, next(iter(paths.values())))]
+        return [PretrainedVectors("joint", list(borrowed.values()), words, next(iter(paths.values())))]
     tokenizers = {"source": vocabularies.source, "target": vocabularies.target}
     return [
-        Loan(side, [found], surface_words(tokenizers[side]), paths[side])
+        PretrainedVectors(side, [found], surface_words(tokenizers[side]), paths[side])
         for side, found in borrowed.items()
     ]
 
 
-def _files(config: BorrowedConfig, *, joint: bool) -> dict[str, str]:
+def _files(config: PretrainedConfig, *, joint: bool) -> dict[str, str]:
     """The file of each side; a joint vocabulary has one."""
     if not joint:
         return {"source": config.source, "target": config.target}
@@ -98,13 +97,13 @@ def _files(config: BorrowedConfig, *, joint: bool) -> dict[str, str]:
 # -- the loan itself --------------------------------------------------------------------------------------------
 
 
-def _fill(loan: Loan, width: int) -> list[str]:
+def _fill(loan: PretrainedVectors, width: int) -> list[str]:
     """Copies the vectors of all words that have one, as written or in lower case; returns the words without."""
     wanted = {form for word in loan.words if word for form in (word, word.lower())}
     vectors = read_vectors(loan.file, width, wanted)
     spellings = [word if word in vectors else word.lower() for word in loan.words]
     for embedding in loan.embeddings:
-        embedding.borrow(spellings, vectors)
+        embedding.load_pretrained(spellings, vectors)
     return [word for word in _countable(loan.words) if word not in vectors and word.lower() not in vectors]
 
 
@@ -118,7 +117,7 @@ def _countable(words: Sequence[str]) -> list[str]:
     return [word for word in dict.fromkeys(words[len(SPECIAL_SYMBOLS) :]) if word]
 
 
-def _complaint(loan: Loan, missing: Sequence[str]) -> str:
+def _too_few_words(loan: PretrainedVectors, missing: Sequence[str]) -> str:
     known = len(_countable(loan.words))
     shown = ", ".join(map(repr, missing[:_SHOWN])) + ("…" if len(missing) > _SHOWN else "")
     return (
@@ -127,7 +126,7 @@ def _complaint(loan: Loan, missing: Sequence[str]) -> str:
     )
 
 
-def _note(loan: Loan, missing: Sequence[str]) -> str:
+def _note(loan: PretrainedVectors, missing: Sequence[str]) -> str:
     known = len(_countable(loan.words))
     rest = f"; {len(missing):,} stay random" if missing else ""
     return (
