@@ -8,7 +8,7 @@ from typing import Any
 
 import tokenizers as library
 import torch
-from invalid_tags import TEXT, shaken
+from strangers import TEXT, shaken
 from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors, trainers
 from torch import Tensor
 from transformers import (

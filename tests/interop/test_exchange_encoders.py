@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import torch
 import untrained
-from invalid_tags import TEXT, furthest
 from readers import (
     BODIES,
     BYTE_PAIRS,
@@ -25,6 +24,7 @@ from readers import (
     there,
 )
 from safetensors.torch import load_file, save_file
+from strangers import TEXT, furthest
 from torch import Tensor
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, BertForPreTraining, BertModel, pipeline
 

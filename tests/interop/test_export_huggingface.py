@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 import untrained
-from invalid_tags import MODELS, TEXT, furthest, our_logits, save, their_logits
+from strangers import MODELS, TEXT, furthest, our_logits, save, their_logits
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 import regard

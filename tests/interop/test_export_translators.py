@@ -10,7 +10,7 @@ import pytest
 import torch
 import translators
 import untrained
-from invalid_tags import TEXT, furthest
+from strangers import TEXT, furthest
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
 from translators import our_logits, save, their_logits
 

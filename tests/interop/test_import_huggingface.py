@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import tokenizers as library
 import torch
-from invalid_tags import (
+from safetensors.torch import load_file, save_file
+from strangers import (
     CONTEXT,
     END,
     LLAMA3,
@@ -26,7 +27,6 @@ from invalid_tags import (
     their_logits,
     tokens,
 )
-from safetensors.torch import load_file, save_file
 from tokenizers import models, processors
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
 

@@ -12,8 +12,8 @@ import pytest
 import tokenizers as library
 import torch
 import translators
-from invalid_tags import furthest
 from safetensors.torch import load_file, save_file
+from strangers import furthest
 from tokenizers import models
 from transformers import AutoTokenizer
 from translators import END, LONGEST, MODELS, PAD, PIECES, marian, our_logits, save, shown, their_logits, unbiased

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import tokenizers as library
 import torch
-from invalid_tags import END, PIECES, gpt2, llama, pieces, save
 from safetensors.torch import load_file, save_file
+from strangers import END, PIECES, gpt2, llama, pieces, save
 from tokenizers import models
 
 from regard.cli.main import main

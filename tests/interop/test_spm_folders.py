@@ -11,8 +11,8 @@ import torch
 import translators
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from invalid_tags import furthest, llama, their_logits
 from spm_makers import ENGLISH, LLAMA_LIKE, OTHERS, TARGET, listed, marian_files, sentences, spm, trained
+from strangers import furthest, llama, their_logits
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianConfig, MarianMTModel, MarianTokenizer
 
 import regard

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import invalid_tags
+import strangers
 import tokenizers as library
 import torch
-from invalid_tags import shaken
+from strangers import shaken
 from tokenizers import decoders, models, pre_tokenizers, processors, trainers
 from torch import Tensor
 from transformers import (
@@ -77,7 +77,7 @@ def pieces() -> library.Tokenizer:
     trainer = trainers.BpeTrainer(
         vocab_size=PIECES - 1, initial_alphabet=alphabet, special_tokens=["</s>", "<unk>"], show_progress=False
     )
-    raw.train_from_iterator([invalid_tags.TEXT], trainer)
+    raw.train_from_iterator([strangers.TEXT], trainer)
     raw.add_special_tokens(["<pad>"])
     raw.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", END)])
     assert raw.token_to_id("<pad>") == PAD

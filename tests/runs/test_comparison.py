@@ -60,7 +60,7 @@ def test_recipes_on_other_data_are_refused_with_every_difference(tmp_path: Path)
     assert "data.problem = 'copy' in copy, 'sort' in sort" in told
     assert "data.kind = 'toy' in copy, 'small-world' in fixed-gru" in told
     assert "--set reaches all of them" in told
-    with pytest.raises(RecipeError, match="twice there is copy"):
+    with pytest.raises(RecipeError, match="used twice: copy"):
         Comparison.of(["copy", "copy"], tmp_path, Budget(), (1,), ())
 
 

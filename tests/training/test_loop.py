@@ -250,10 +250,10 @@ def test_an_example_beyond_the_budget_is_refused_in_training_only(tmp_path: Path
 def test_settings_that_do_nothing_here_are_told(tmp_path: Path) -> None:
     loop, seen = make_loop(tmp_path / "one", "data.validation_size=0", "training.patience=2", "training.steps=1")
     loop.run()
-    assert seen.sayings == ["training.patience waits for validation losses, and there is no validation split: idle"]
+    assert seen.sayings == ["training.patience has no effect: there is no validation split to measure"]
     loop, seen = make_loop(tmp_path / "two", "model.kind=bahdanau", "training.recompute=true", "training.steps=1")
     loop.run()
-    assert seen.sayings == ["training.recompute does nothing here: this family of models keeps all it computes"]
+    assert seen.sayings == ["training.recompute has no effect: this family of models cannot recompute"]
 
 
 def test_no_training_examples(tmp_path: Path) -> None:
@@ -452,12 +452,12 @@ def test_after_a_resume_tensorboard_shows_every_step_once(tmp_path: Path) -> Non
 
     settings = ("training.tensorboard=true", "training.steps=6", "training.checkpoint_every=3")
     stopped, _ = make_loop(tmp_path, *settings)
-    stopped.tell("started", 6, 0)
+    stopped.observers.on_start(6, 0)
     for _, batch in zip(range(5), stopped.batches()):  # a kill after step 5: two steps are lost
         stopped.step(batch)
         if stopped.progress.step == 3:
             stopped.save()
-    stopped.tell("finished", 5)
+    stopped.observers.on_end(5)
     again, _ = make_loop(tmp_path, *settings)
     assert again.resume()
     again.run()

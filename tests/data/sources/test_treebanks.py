@@ -104,7 +104,7 @@ def test_files_that_are_missing_unnamed_or_without_trees_are_refused_with_a_reme
     with pytest.raises(DataError, match=r"no file .*train\.mrg.*\n.*Check data\.train\. Paths in a recipe count from"):
         load(tmp_path)
     write(tmp_path / "train.mrg", "the cat sat", "(S")
-    reasons = r"\(line 1: something stands out.*; line 2: a bracket is not cl"
+    reasons = r"\(line 1: found something out.*; line 2: a bracket is not cl"
     with pytest.raises(DataError, match=rf"nothing to train on in .*train\.mrg {reasons}"):
         load(tmp_path)
 
