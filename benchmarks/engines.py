@@ -158,8 +158,8 @@ def untrained(folder: Path) -> Any:
     from regard.core.config import parse
     from regard.core.files import write_text
     from regard.core.symbols import SPECIAL_SYMBOLS
-    from regard.data.tokenizers import Tokenizer
-    from regard.data.vocabularies import Vocabularies
+    from regard.data.modalities.text.tokenizers import Tokenizer
+    from regard.data.modalities.text.vocabularies import Vocabularies
     from regard.models.gpt import PRESETS
     from regard.runs.folder import RunFolder
     from regard.runs.load import load

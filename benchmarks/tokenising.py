@@ -50,7 +50,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, float]:
 
 def measured(corpus: Any, part: Any, rounds: int) -> dict[str, Any]:
     """Medians of seconds, all sides in turns; the token file is made anew each time."""
-    from regard.data.token_files import token_file
+    from regard.data.modalities.text.token_files import token_file
 
     texts = corpus.splits["train"]
     documents = ["".join(text.blocks()) for text in texts]
@@ -81,7 +81,7 @@ def ratios(seconds: dict[str, float]) -> dict[str, float]:
 
 
 def main() -> None:
-    from regard.data.tokenizers import BpeTokenizer, ByteTokenizer, CharacterTokenizer, CodeTokenizer
+    from regard.data.modalities.text.tokenizers import BpeTokenizer, ByteTokenizer, CharacterTokenizer, CodeTokenizer
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--text", type=Path, default=SHAKESPEARE)

@@ -25,7 +25,7 @@ from transformers import (
     RobertaModel,
 )
 
-from regard.data.word_pieces import bert_rules, enclosing
+from regard.data.modalities.text.word_pieces import bert_rules, enclosing
 
 BERT_SYMBOLS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ROBERTA_SYMBOLS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")

@@ -32,8 +32,8 @@ import regard
 from regard.core.config import parse
 from regard.core.errors import OptionError, RunError
 from regard.core.taps import outputs
-from regard.data.vocabularies import Vocabularies
-from regard.data.word_pieces import WordPieceTokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
+from regard.data.modalities.text.word_pieces import WordPieceTokenizer
 from regard.interop.checking import check
 from regard.interop.exporting import export
 from regard.interop.huggingface.importing import import_folder

@@ -17,7 +17,7 @@ from regard.cli.main import main
 from regard.core.config import parse
 from regard.core.errors import OptionError, RunError
 from regard.data import TOKENIZERS
-from regard.data.vocabularies import Vocabularies
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.interop.exporting import export
 from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run

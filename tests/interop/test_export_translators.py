@@ -20,7 +20,7 @@ from regard.core.config import parse
 from regard.core.errors import OptionError
 from regard.core.symbols import EOS, PAD, SOS
 from regard.data import TOKENIZERS
-from regard.data.vocabularies import Vocabularies
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.decoding.options import Greedy
 from regard.interop.exporting import export
 from regard.interop.huggingface.importing import import_folder

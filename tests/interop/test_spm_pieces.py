@@ -14,7 +14,7 @@ from spm_makers import ENGLISH, KINDS, LLAMA_LIKE, OTHERS, spm, trained
 
 from regard.core.errors import RunError
 from regard.core.symbols import Specials
-from regard.data.tokenizers import Tokenizer
+from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.interop.huggingface.spm_files import Kind, read_pieces
 from regard.interop.huggingface.spm_tokenizers import sentence_pieces
 

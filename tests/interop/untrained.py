@@ -11,7 +11,7 @@ from torch import nn
 
 from regard.core.config import parse
 from regard.core.files import write_text
-from regard.data.vocabularies import Vocabularies
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.runs.folder import RunFolder
 from regard.runs.load import Run, load
 from regard.runs.recipe import Recipe

@@ -21,8 +21,8 @@ from regard.data.ledger import Ledger
 from regard.data.modalities import MODALITIES, ModalityPart
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.image.pictures import LabelledPicture
-from regard.data.tokenizers import BpeTokenizer, ImportedTokenizer
-from regard.data.vocabularies import JOINT
+from regard.data.modalities.text.tokenizers import BpeTokenizer, ImportedTokenizer
+from regard.data.modalities.text.vocabularies import JOINT
 from regard.runs.recipe import Recipe
 
 TEXTS = ("the cat sleeps", "a", "zebras, the old man and the dog sleep here", "the dog\tthe dog sleeps")

@@ -15,8 +15,8 @@ from regard.core.errors import DataError, RecipeError
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
-from regard.data.tokenizers import BpeTokenizer, CharacterTokenizer, Tokenizer, WordTokenizer
-from regard.data.vocabularies import Vocabularies
+from regard.data.modalities.text.tokenizers import BpeTokenizer, CharacterTokenizer, Tokenizer, WordTokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.layers.embeddings import PretrainedEmbedding
 from regard.runs.journal import SilentObserver
 from regard.runs.pretrained_vectors import load_pretrained_vectors, surface_words

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard.core.errors import OptionError
 from regard.core.symbols import EOS
-from regard.data.tokenizers import BpeTokenizer, CharacterTokenizer, Tokenizer
+from regard.data.modalities.text.tokenizers import BpeTokenizer, CharacterTokenizer, Tokenizer
 from regard.decoding.options import Beam, Greedy, Sampling, Strategy
 from regard.tasks.continuation import Continuation, overlap
 

@@ -14,8 +14,8 @@ from regard.core.errors import DataError, OptionError, TrainingError
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
-from regard.data.tokenizers import WordTokenizer
-from regard.data.vocabularies import Vocabularies
+from regard.data.modalities.text.tokenizers import WordTokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.layers.headed import Headed
 from regard.runs.evaluate import evaluate
 from regard.runs.load import load

@@ -14,7 +14,7 @@ from regard.cli.main import main
 from regard.core.config import parse
 from regard.core.errors import OptionError
 from regard.core.ports import text_ports
-from regard.data.word_pieces import MASK, WordPieceTokenizer
+from regard.data.modalities.text.word_pieces import MASK, WordPieceTokenizer
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.tasks.filling import Filling, Guess, ways

@@ -17,9 +17,9 @@ from regard.core.task import Session
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.tokenizers import CharacterTokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.texts import HeldText
-from regard.data.tokenizers import CharacterTokenizer
-from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Greedy
 from regard.runs.recipe import Recipe
 from regard.tasks.language_modelling import LanguageModelConfig, LanguageModelling, TokenWindows

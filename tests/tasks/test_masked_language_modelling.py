@@ -19,10 +19,10 @@ from regard.core.task import Session
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.tokenizers import CharacterTokenizer, Tokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
+from regard.data.modalities.text.word_pieces import MASK, WordPieceTokenizer, continues_word
 from regard.data.texts import HeldText
-from regard.data.tokenizers import CharacterTokenizer, Tokenizer
-from regard.data.vocabularies import Vocabularies
-from regard.data.word_pieces import MASK, WordPieceTokenizer, continues_word
 from regard.decoding.options import Greedy
 from regard.runs.evaluate import evaluate
 from regard.runs.journal import SilentObserver

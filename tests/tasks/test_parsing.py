@@ -15,12 +15,12 @@ from regard.core.errors import DataError, RecipeError
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.tokenizers import TokenizerPart, WordTokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
+from regard.data.modalities.text.whitespace import WhitespaceTokenizer
+from regard.data.modalities.text.word_pieces import WordPieceTokenizer
 from regard.data.sources.treebanks import pair_of
-from regard.data.tokenizers import TokenizerPart, WordTokenizer
 from regard.data.trees import parse
-from regard.data.vocabularies import Vocabularies
-from regard.data.whitespace import WhitespaceTokenizer
-from regard.data.word_pieces import WordPieceTokenizer
 from regard.decoding.options import Beam, Greedy
 from regard.runs.evaluate import evaluate
 from regard.runs.load import Run

@@ -15,10 +15,10 @@ from regard.data.corpus import Corpus
 from regard.data.examples import Asked, Reference
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.tokenizers import BpeTokenizer, Tokenizer, WordTokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
+from regard.data.modalities.text.word_pieces import WordPieceTokenizer
 from regard.data.sources.questions import WorldQuestions
-from regard.data.tokenizers import BpeTokenizer, Tokenizer, WordTokenizer
-from regard.data.vocabularies import Vocabularies
-from regard.data.word_pieces import WordPieceTokenizer
 from regard.decoding.options import Greedy
 from regard.layers.headed import Headed
 from regard.runs.evaluate import evaluate

@@ -19,8 +19,8 @@ from regard.data.corpus import Corpus
 from regard.data.examples import Tagged
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
-from regard.data.vocabularies import Vocabularies
-from regard.data.word_pieces import WordPieceTokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
+from regard.data.modalities.text.word_pieces import WordPieceTokenizer
 from regard.decoding.options import Greedy
 from regard.layers.headed import Headed
 from regard.models.bert import BertConfig

@@ -11,8 +11,8 @@ from regard.core.task import Session
 from regard.data.corpus import Corpus, GoldAlignment, Pair
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
-from regard.data.tokenizers import WordTokenizer
-from regard.data.vocabularies import Vocabularies
+from regard.data.modalities.text.tokenizers import WordTokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.decoding.options import Beam, Greedy
 from regard.models.transformer import TransformerConfig
 from regard.tasks.translation import Translation, TranslationConfig, word_dropout

@@ -13,8 +13,8 @@ from regard.data.corpus import Corpus
 from regard.data.examples import Asked, Labelled, Reference, Tagged
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
-from regard.data.vocabularies import Vocabularies
-from regard.data.word_pieces import WordPieceTokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
+from regard.data.modalities.text.word_pieces import WordPieceTokenizer
 from regard.tasks import TASKS
 
 TEXT = "a b c d e f g h i j k l m n o p"

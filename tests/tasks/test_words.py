@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from regard.data.tokenizers import (
+from regard.data.modalities.text.tokenizers import (
     BpeTokenizer,
     ByteTokenizer,
     CharacterTokenizer,
@@ -16,7 +16,7 @@ from regard.data.tokenizers import (
     TokenizerPart,
     WordTokenizer,
 )
-from regard.data.word_pieces import WordPieceTokenizer
+from regard.data.modalities.text.word_pieces import WordPieceTokenizer
 from regard.tasks.words import Pieces, all_windows, first_window, pieces_of, window_bounds
 
 TEXTS = ["the cat sleeps on mats that don't last", "a dog's tail, 12.5 long, is wagging"] * 3

@@ -9,7 +9,7 @@ from typing import Any
 from regard import __version__
 from regard.cli.console import TrainingBar, notes, plain, say
 from regard.core.errors import OptionError
-from regard.data.token_files import cache_folder
+from regard.data.modalities.text.token_files import cache_folder
 from regard.runs.load import Run, load
 from regard.serving.calling import Pipeline
 from regard.serving.pipelines import DEFAULTS, KINDS, kind_of

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from regard.core.symbols import Specials
     from regard.data.corpus import Corpus
     from regard.data.ledger import Ledger
-    from regard.data.tokenizers import Tokenizer
+    from regard.data.modalities.text.tokenizers import Tokenizer
 
 class DataPart(Part):
     """Settings from which a corpus is made. Law: the same seed gives the same corpus."""
@@ -79,13 +79,13 @@ TOKENIZERS = Choices(
     TokenizerPart,
     "bpe",
     {
-        "bpe": "regard.data.tokenizers:BpeTokenizer",
-        "word": "regard.data.tokenizers:WordTokenizer",
-        "whitespace": "regard.data.whitespace:WhitespaceTokenizer",
-        "character": "regard.data.tokenizers:CharacterTokenizer",
-        "byte": "regard.data.tokenizers:ByteTokenizer",
-        "code": "regard.data.tokenizers:CodeTokenizer",
-        "wordpiece": "regard.data.word_pieces:WordPieceTokenizer",
-        "imported": "regard.data.tokenizers:ImportedTokenizer",
+        "bpe": "regard.data.modalities.text.tokenizers:BpeTokenizer",
+        "word": "regard.data.modalities.text.tokenizers:WordTokenizer",
+        "whitespace": "regard.data.modalities.text.whitespace:WhitespaceTokenizer",
+        "character": "regard.data.modalities.text.tokenizers:CharacterTokenizer",
+        "byte": "regard.data.modalities.text.tokenizers:ByteTokenizer",
+        "code": "regard.data.modalities.text.tokenizers:CodeTokenizer",
+        "wordpiece": "regard.data.modalities.text.word_pieces:WordPieceTokenizer",
+        "imported": "regard.data.modalities.text.tokenizers:ImportedTokenizer",
     },
 )

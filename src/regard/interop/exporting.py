@@ -14,7 +14,7 @@ from regard.core.capabilities import Continues
 from regard.core.config import nearest
 from regard.core.errors import OptionError
 from regard.core.files import write_json, write_text
-from regard.data.vocabularies import TARGET
+from regard.data.modalities.text.vocabularies import TARGET
 from regard.interop.ctranslate2 import conversion as ctranslate2
 from regard.interop.folders import check_empty, check_no_head, new_folder
 from regard.interop.huggingface import enclosing, generation

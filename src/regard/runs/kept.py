@@ -13,7 +13,7 @@ from regard.core.errors import RunError
 from regard.core.files import read_object, sha256_of, unreadable, write_json, write_text
 from regard.data.corpus import Corpus
 from regard.data.examples import Recordable
-from regard.data.vocabularies import JOINT, SOURCE, TARGET
+from regard.data.modalities.text.vocabularies import JOINT, SOURCE, TARGET
 from regard.runs.folder import RunFolder
 from regard.training import checkpoints
 

@@ -22,7 +22,7 @@ from regard.core.task import Progress, Session, Task
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
-from regard.data.vocabularies import Vocabularies
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Strategy
 from regard.layers.headed import Pooling

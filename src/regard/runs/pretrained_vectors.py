@@ -12,10 +12,10 @@ from regard.core.errors import DataError, RecipeError
 from regard.core.seams import Observer
 from regard.core.symbols import SPECIAL_SYMBOLS
 from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.tokenizers import Tokenizer
+from regard.data.modalities.text.vectors import read_vectors
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.readers import find_file, missing_files
-from regard.data.tokenizers import Tokenizer
-from regard.data.vectors import read_vectors
-from regard.data.vocabularies import Vocabularies
 from regard.layers.embeddings import HasEmbedding, PretrainedConfig, PretrainedEmbedding
 from regard.runs.recipe import Recipe
 from regard.training import checkpoints

@@ -15,8 +15,8 @@ from regard.core.errors import RecipeError, RunError, enumerate_problems
 from regard.core.seams import Observer
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.modality import TextModality
-from regard.data.tokenizers import Tokenizer
-from regard.data.vocabularies import Vocabularies
+from regard.data.modalities.text.tokenizers import Tokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.layers.adapters import AdapterConfig, matches, merged_weights
 from regard.runs.folder import RunFolder
 from regard.runs.kept import check_hashes

@@ -14,7 +14,7 @@ from regard.core.answers import Answer
 from regard.core.errors import OptionError
 from regard.core.seams import Decodable, Engine, Hypothesis
 from regard.core.task import Progress
-from regard.data.tokenizers import Tokenizer
+from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Strategy
 from regard.decoding.sentences import Symbols

@@ -21,9 +21,9 @@ from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts, enclose_all, split_texts
+from regard.data.modalities.text.tokenizers import Tokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.wording import random_texts
-from regard.data.tokenizers import Tokenizer
-from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import Pool, Pooling, VectorHead
 from regard.tasks import TaskPart
 from regard.tasks.metrics.retrieval import retrieval_scores

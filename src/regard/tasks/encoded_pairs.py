@@ -12,10 +12,10 @@ import numpy as np
 from regard.core.batch import Examples
 from regard.core.errors import DataError
 from regard.core.seams import max_lengths_of
-from regard.data.bpe_dropout import BpeDropout
 from regard.data.corpus import Corpus, Pair
+from regard.data.modalities.text.bpe_dropout import BpeDropout
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.padding import Ids
-from regard.data.vocabularies import Vocabularies
 
 NAMED = 10
 """Pairs that a message names before it only counts."""

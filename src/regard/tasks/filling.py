@@ -19,8 +19,8 @@ from regard.core.errors import OptionError
 from regard.core.seams import max_length_of
 from regard.core.task import Progress
 from regard.data.batching import in_length_order
+from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.padding import pad
-from regard.data.tokenizers import Tokenizer
 
 FILLED_AT_ONCE = 8192
 """Tokens of a batch."""

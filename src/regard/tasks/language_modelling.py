@@ -30,12 +30,12 @@ from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.token_files import TokenFile, token_file
+from regard.data.modalities.text.tokenizers import Tokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.wording import random_ids, token_axis
 from regard.data.padding import pad
 from regard.data.texts import Text, documents
-from regard.data.token_files import TokenFile, token_file
-from regard.data.tokenizers import Tokenizer
-from regard.data.vocabularies import Vocabularies
 from regard.decoding.options import Sampling
 from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss

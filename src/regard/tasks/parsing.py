@@ -19,9 +19,9 @@ from regard.core.symbols import SPECIAL_SYMBOLS, UNK
 from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
 from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.sources.treebanks import pair_of
 from regard.data.trees import Tree, parse, read_back, repair, symbols_of, unescaped
-from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
 from regard.tasks.encoded_pairs import EncodedPair
 from regard.tasks.metrics.bleu import Comparison

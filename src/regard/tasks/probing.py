@@ -13,8 +13,8 @@ from regard.core.inputs import Axis
 from regard.core.probe import Probe
 from regard.core.seams import HasGrid, max_length_of
 from regard.data.modalities.text.enclosing import Enclosed, collate_texts
+from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.wording import spelled, token_axis
-from regard.data.tokenizers import Tokenizer
 from regard.layers.headed import body_of
 
 

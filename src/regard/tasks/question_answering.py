@@ -27,9 +27,9 @@ from regard.data.corpus import Corpus, Pair
 from regard.data.examples import Asked, Reference
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import SEPARATOR
+from regard.data.modalities.text.tokenizers import Tokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.wording import random_ids, random_lengths
-from regard.data.tokenizers import Tokenizer
-from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
 from regard.tasks.answer_spans import SpanCandidates, best_spans, log_places, mistakes, places, question_and_context

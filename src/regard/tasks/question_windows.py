@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.core.errors import OptionError
 from regard.core.symbols import Specials
 from regard.data.modalities.text.enclosing import Enclosed, collate_texts
-from regard.data.tokenizers import Tokenizer
+from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.tasks.reading import TextBatch
 
 NOT_HERE = -1

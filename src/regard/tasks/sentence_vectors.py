@@ -20,7 +20,7 @@ from regard.core.symbols import Specials
 from regard.core.task import Progress
 from regard.data.batching import in_length_order, telling
 from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts, enclose_all
-from regard.data.tokenizers import Tokenizer
+from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.layers.headed import Headed, Pool, Pooling, VectorHead
 
 AT_ONCE = 2048

@@ -13,7 +13,7 @@ from torch import Tensor
 from regard.data.examples import Tagged
 from regard.data.ledger import Ledger
 from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts
-from regard.data.tokenizers import Tokenizer
+from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.tasks.reading import TextBatch
 from regard.tasks.words import Heard, Pieces, Speaker, all_windows, first_window, pieces_of
 

@@ -26,8 +26,8 @@ from regard.data.corpus import Corpus, Pair
 from regard.data.examples import Tagged, unfit
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import Window
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.wording import random_texts
-from regard.data.vocabularies import Vocabularies
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
 from regard.tasks.labels import check_known_labels, check_two_labels

@@ -23,9 +23,9 @@ from regard.core.symbols import Specials
 from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus, Pair
 from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.wording import random_ids, random_lengths, token_axis
 from regard.data.padding import pad
-from regard.data.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Beam
 from regard.decoding.sentences import Symbols

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from regard.data.tokenizers import Tokenizer
+from regard.data.modalities.text.tokenizers import Tokenizer
 
 Speaker = Literal["first", "last"]
 """The piece of a word whose state stands for the word."""

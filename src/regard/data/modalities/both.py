@@ -9,7 +9,7 @@ from regard.core.errors import OptionError
 from regard.core.modality import Modality
 from regard.core.ports import INPUT, OUTPUT, Port
 from regard.data.modalities.text.modality import TextModality
-from regard.data.vocabularies import JOINT, SOURCE, TARGET, Vocabularies
+from regard.data.modalities.text.vocabularies import JOINT, SOURCE, TARGET, Vocabularies
 
 
 @dataclass(frozen=True)

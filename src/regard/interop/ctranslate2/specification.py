@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard.attention.heads import CrossAttention, SelfAttention
 from regard.attention.softmax import ScaledDotScore, Softmax
 from regard.core.errors import OptionError, enumerate_problems
-from regard.data.tokenizers import Tokenizer
+from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.interop.huggingface.settings import at
 from regard.runs.load import Run
 

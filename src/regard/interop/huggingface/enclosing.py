@@ -11,8 +11,8 @@ from tokenizers import AddedToken, models, processors
 
 from regard.core.errors import RunError, enumerate_problems
 from regard.core.symbols import Specials
-from regard.data.tokenizers import Tokenizer
-from regard.data.word_pieces import bert_rules, enclosing
+from regard.data.modalities.text.tokenizers import Tokenizer
+from regard.data.modalities.text.word_pieces import bert_rules, enclosing
 
 NAMED = {"pad": "pad_token", "sos": "cls_token", "eos": "sep_token", "unk": "unk_token", "mask": "mask_token"}
 """Our names of the special symbols and theirs."""

@@ -18,8 +18,8 @@ from regard.core.files import read_json, write_json, write_text
 from regard.core.ports import text_ports
 from regard.core.symbols import Specials
 from regard.data.ledger import Ledger
-from regard.data.tokenizers import Tokenizer
-from regard.data.vocabularies import Vocabularies
+from regard.data.modalities.text.tokenizers import Tokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.interop.folders import check_empty, new_folder
 from regard.interop.huggingface import enclosing
 from regard.interop.huggingface.families import family_of_config

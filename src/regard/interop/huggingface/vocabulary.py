@@ -13,8 +13,8 @@ from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors
 from regard.core.errors import RunError, enumerate_problems
 from regard.core.files import read_json
 from regard.core.symbols import Specials
-from regard.data.tokenizers import Tokenizer
-from regard.data.vocabularies import TARGET
+from regard.data.modalities.text.tokenizers import Tokenizer
+from regard.data.modalities.text.vocabularies import TARGET
 from regard.interop.huggingface import spm_folders as spm
 from regard.interop.huggingface.enclosing import word_pieces
 

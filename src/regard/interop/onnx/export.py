@@ -19,7 +19,7 @@ from regard.core.errors import OptionError, RunError
 from regard.core.files import write_json, write_text
 from regard.core.seams import max_lengths_of
 from regard.core.symbols import Specials
-from regard.data.vocabularies import JOINT, SOURCE, TARGET
+from regard.data.modalities.text.vocabularies import JOINT, SOURCE, TARGET
 from regard.decoding.sentences import Symbols
 from regard.interop.folders import check_no_head, new_folder
 from regard.interop.huggingface.vocabulary import closed

@@ -12,8 +12,8 @@ import torch
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs
 from regard.core.symbols import Specials
+from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.padding import pad
-from regard.data.tokenizers import Tokenizer
 
 SEPARATOR = "\t"
 """Stands between two texts that are given as one."""

@@ -21,8 +21,8 @@ from regard.data.modalities.text.enclosing import (
     enclose_all,
     split_texts,
 )
+from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.wording import random_texts, spelled, token_axis
-from regard.data.tokenizers import Tokenizer
 
 USUAL_LENGTH = 256
 """Tokens that are read of a text where nobody says how many."""

@@ -22,18 +22,18 @@ class TextPart(ModalityPart):
         return True
 
     def is_kept(self, folder: Path) -> bool:
-        from regard.data.vocabularies import JOINT, SOURCE, TARGET
+        from regard.data.modalities.text.vocabularies import JOINT, SOURCE, TARGET
 
         return any(all((folder / name).is_file() for name in names) for names in ((JOINT,), (SOURCE, TARGET)))
 
     def fit(self, corpus: Any, tokenizer: TokenizerPart) -> Modalities:
         from regard.data.modalities.both import Modalities
-        from regard.data.vocabularies import Vocabularies
+        from regard.data.modalities.text.vocabularies import Vocabularies
 
         return Modalities.of_text(Vocabularies.train(tokenizer, corpus))
 
     def load(self, folder: Path, tokenizer: TokenizerPart) -> Modalities:
         from regard.data.modalities.both import Modalities
-        from regard.data.vocabularies import Vocabularies
+        from regard.data.modalities.text.vocabularies import Vocabularies
 
         return Modalities.of_text(Vocabularies.load(folder, tokenizer))

@@ -9,7 +9,7 @@ import numpy as np
 
 from regard.core.inputs import Axis
 from regard.data.modalities.text.enclosing import SEPARATOR, Enclosed
-from regard.data.tokenizers import Tokenizer
+from regard.data.modalities.text.tokenizers import Tokenizer
 
 STEP = 5
 """Each random text is so many tokens shorter than the one before."""

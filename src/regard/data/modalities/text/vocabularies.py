@@ -10,9 +10,9 @@ from typing import Any
 from regard.core.ports import Port, text_ports
 from regard.data import TokenizerPart
 from regard.data.corpus import Corpus
+from regard.data.modalities.text.token_files import cache_folder
+from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.texts import Text, is_running_text
-from regard.data.token_files import cache_folder
-from regard.data.tokenizers import Tokenizer
 
 JOINT, SOURCE, TARGET = "tokenizer.json", "source.tokenizer.json", "target.tokenizer.json"
 

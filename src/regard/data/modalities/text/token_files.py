@@ -14,8 +14,8 @@ import numpy as np
 
 from regard.core.errors import DataError
 from regard.core.files import read_json, write_atomically, write_json
+from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.texts import Text
-from regard.data.tokenizers import Tokenizer
 
 FORMAT = 1
 BATCH = 1 << 21

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from regard.core.errors import DataError
-from regard.data.vectors import read_vectors
+from regard.data.modalities.text.vectors import read_vectors
 
 Rows = Sequence[tuple[str, Sequence[float]]]
 ROWS: Rows = (

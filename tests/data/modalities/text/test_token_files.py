@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from regard.core.symbols import EOS
-from regard.data import texts, token_files
-from regard.data.texts import FileText, HeldText
-from regard.data.token_files import TokenFile, encoded, token_file
-from regard.data.tokenizers import (
+from regard.data import texts
+from regard.data.modalities.text import token_files
+from regard.data.modalities.text.token_files import TokenFile, encoded, token_file
+from regard.data.modalities.text.tokenizers import (
     BpeTokenizer,
     ByteTokenizer,
     CharacterTokenizer,
@@ -22,6 +22,7 @@ from regard.data.tokenizers import (
     TokenizerPart,
     WordTokenizer,
 )
+from regard.data.texts import FileText, HeldText
 
 PROSE = (
     "The old cat's friends don't sleep; they sat on l'herbe (3.14 m²), and said: \"naïve 🙂\".\n\n"

@@ -13,7 +13,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from regard.core.symbols import EOS, PAD, SOS, UNK, Specials
 from regard.data import TokenizerPart
-from regard.data.tokenizers import Tokenizer
+from regard.data.modalities.text.tokenizers import Tokenizer
 
 MASK = 4
 SYMBOLS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from regard.core.errors import OptionError
-from regard.data.tokenizers import Tokenizer
+from regard.data.modalities.text.tokenizers import Tokenizer
 
 # So many cells are merged at once: few steps in Python, and little memory.
 _CELLS = 1 << 22

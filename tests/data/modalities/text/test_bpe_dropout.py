@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.core.errors import OptionError
-from regard.data.bpe_dropout import BpeDropout
-from regard.data.tokenizers import BpeTokenizer, ByteTokenizer, WordTokenizer
+from regard.data.modalities.text.bpe_dropout import BpeDropout
+from regard.data.modalities.text.tokenizers import BpeTokenizer, ByteTokenizer, WordTokenizer
 
 TEXTS = [
     "zwei junge weiße männer sind im freien in der nähe vieler büsche .",

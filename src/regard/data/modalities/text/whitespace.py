@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pydantic import Field
 
 from regard.core.symbols import SPECIAL_SYMBOLS
-from regard.data.tokenizers import Tokenizer, TokenizerPart, words_of
+from regard.data.modalities.text.tokenizers import Tokenizer, TokenizerPart, words_of
 
 _BETWEEN_SPACES = r"\s?\S+|\s"
 

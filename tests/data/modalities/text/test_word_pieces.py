@@ -11,11 +11,11 @@ from regard.core.config import parse
 from regard.core.symbols import EOS, PAD, SOS, UNK
 from regard.data import DATA, TOKENIZERS
 from regard.data.ledger import Ledger
+from regard.data.modalities.text.token_files import token_file
+from regard.data.modalities.text.tokenizers import BpeTokenizer, Tokenizer
+from regard.data.modalities.text.vocabularies import Vocabularies
+from regard.data.modalities.text.word_pieces import MASK, WordPieceTokenizer, continues_word
 from regard.data.texts import HeldText
-from regard.data.token_files import token_file
-from regard.data.tokenizers import BpeTokenizer, Tokenizer
-from regard.data.vocabularies import Vocabularies
-from regard.data.word_pieces import MASK, WordPieceTokenizer, continues_word
 
 TEXTS = ["The walking cat talked, walked and walks.", "Talking cats walk; a café talks!"] * 4
 PIECES = WordPieceTokenizer(vocabulary=70).train(TEXTS)

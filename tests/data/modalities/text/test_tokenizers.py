@@ -14,7 +14,7 @@ from regard.core.config import parse
 from regard.core.errors import RecipeError, RunError
 from regard.core.symbols import EOS, PAD, SOS, UNK
 from regard.data import TOKENIZERS
-from regard.data.tokenizers import (
+from regard.data.modalities.text.tokenizers import (
     BpeTokenizer,
     ByteTokenizer,
     CharacterTokenizer,
@@ -22,7 +22,7 @@ from regard.data.tokenizers import (
     Tokenizer,
     WordTokenizer,
 )
-from regard.data.whitespace import WhitespaceTokenizer
+from regard.data.modalities.text.whitespace import WhitespaceTokenizer
 
 TEXTS = [
     "two young , white males are outside .",
@@ -172,7 +172,8 @@ def test_a_vocabulary_smaller_than_the_bytes_is_refused():
 
 def test_training_in_another_process_gives_the_same_file(tmp_path):
     code = (
-        "import sys, pathlib; from regard.data.tokenizers import *; texts = sys.stdin.read().split(chr(10));"
+        "import sys, pathlib; from regard.data.modalities.text.tokenizers import *;"
+        "texts = sys.stdin.read().split(chr(10));"
         "folder = pathlib.Path(sys.argv[1]);"
         "BpeTokenizer(vocabulary=400).train(texts).save(folder / 'bpe');"
         "WordTokenizer().train(texts).save(folder / 'word')"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
 from regard.core.symbols import UNK
-from regard.data.sign_tables import sign_table
-from regard.data.tokenizers import (
+from regard.data.modalities.text.sign_tables import sign_table
+from regard.data.modalities.text.tokenizers import (
     BpeTokenizer,
     ByteTokenizer,
     CharacterTokenizer,

@@ -18,7 +18,7 @@ from regard.core.errors import RecipeError, RunError
 from regard.core.files import write_text
 from regard.core.symbols import AROUND_FOREIGN, OUR_SPECIALS, SPECIAL_SYMBOLS, UNK, Specials
 from regard.data import TokenizerPart
-from regard.data.sign_tables import EVERY_SIGN, SignTable, byte_of_sign, sign_table
+from regard.data.modalities.text.sign_tables import EVERY_SIGN, SignTable, byte_of_sign, sign_table
 
 # Threads in this process, but none in its forks, where the library's thread pool would hang or warn.
 if "TOKENIZERS_PARALLELISM" not in os.environ:
