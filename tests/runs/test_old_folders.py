@@ -47,7 +47,7 @@ def assert_same_figures(found: Any, expected: Any, where: str = "scores") -> Non
         for place, (one, wanted) in enumerate(zip(found, expected)):
             assert_same_figures(one, wanted, f"{where}[{place}]")
     else:
-        assert found == pytest.approx(expected, abs=1e-5), where
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-5), where
 
 
 def test_every_folder_is_expected() -> None:
@@ -62,7 +62,7 @@ def test_it_predicts_as_before(name: str) -> None:
     for found, wanted in zip(run.predict(expected["inputs"]), expected["predictions"], strict=True):
         assert_same_text(found, wanted)
     best = [answers[0].log_probability for answers in run.answers(expected["inputs"])]
-    assert best == pytest.approx(expected["log_probabilities"], abs=1e-5)
+    assert best == pytest.approx(expected["log_probabilities"], rel=1e-6, abs=1e-5)
 
 
 def test_the_command_line_predicts_as_before(name: str, capsys: pytest.CaptureFixture[str]) -> None:
