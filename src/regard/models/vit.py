@@ -10,22 +10,22 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from pydantic import Field, SerializeAsAny, model_validator
+from pydantic import Field, SerializeAsAny
 from torch import nn
 
-from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
-from regard.attention.heads import HeadShape
+from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.attention.masks import EVERYTHING, padding
 from regard.core.anatomy import Anatomy
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, Arrays, Ports, arrays_at
 from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, FeedForwardPart, NormPart
-from regard.layers.blocks import EncoderLayer, PreNorm, run_layer
+from regard.layers.blocks import run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.feed_forward import FourfoldConfig
 from regard.layers.fronts import ARRAY_FRONTS, ArrayFrontPart
 from regard.layers.grid_positions import GRID_POSITIONS, GridPositionPart
 from regard.layers.norms import LayerNormConfig
+from regard.layers.stacks import StackPart, encoder_layer
 from regard.models import ModelPart
 
 
@@ -39,7 +39,7 @@ _FEED_FORWARDS = FEED_FORWARDS.but(plain="regard.layers.feed_forward:FourfoldCon
 _NORMS = NORMS.but(layer="regard.models.vit:VitNormConfig")
 
 
-class VitConfig(ModelPart):
+class VitConfig(StackPart, ModelPart):
     """A Vision Transformer; the defaults are ViT-B/16."""
 
     kind: str = "vit"
@@ -55,28 +55,8 @@ class VitConfig(ModelPart):
     norm: Annotated[SerializeAsAny[NormPart], _NORMS] = Field(default_factory=VitNormConfig)
     head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
-    @model_validator(mode="after")
-    def _fits(self) -> VitConfig:
-        if self.width % self.heads:
-            raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
-        return self
-
     def build(self, ports: Ports) -> Vit:
         return Vit(self, arrays_at(ports, INPUT, self.kind))
-
-    def block(self, layer: int, max_length: int) -> EncoderLayer:
-        key_width = self.width // self.heads
-        context = AttentionContext(key_width, key_width, self.heads, max_length, layer, self.layers)
-        return EncoderLayer(
-            self.projection.self_attention(
-                HeadShape(self.width, self.heads),
-                self.attention.build(context),
-                bias=True,
-                new_norm=self.head_norm.build,
-            ),
-            self.feed_forward.build(self.width, 0.0),
-            lambda: PreNorm(self.width, self.dropout, self.norm.build),
-        )
 
 
 def _size(layers: int, width: int, heads: int, patch: int = 16) -> dict[str, Any]:
@@ -101,26 +81,15 @@ class Vit(nn.Module):
 
     def __init__(self, config: VitConfig, port: Arrays) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.width = config, config.width
         self.front = config.front.build(port, config.width)
-        positions = self.front.class_tokens + math.prod(self.front.grid)
+        self.grid, self.class_tokens = self.front.grid, self.front.class_tokens
+        positions = self.class_tokens + math.prod(self.grid)
         self.position = config.position.build(positions, config.width)
         self.dropout = Dropout(config.dropout)
-        self.layers = nn.ModuleList(config.block(layer, positions) for layer in range(config.layers))
+        self.layers = nn.ModuleList(encoder_layer(config, layer, positions) for layer in range(config.layers))
         self.norm = config.norm.build(config.width)
         self.recompute = False  # activation checkpointing, set by the training loop
-
-    @property
-    def width(self) -> int:
-        return self.config.width
-
-    @property
-    def grid(self) -> tuple[int, ...]:
-        return self.front.grid
-
-    @property
-    def class_tokens(self) -> int:
-        return self.front.class_tokens
 
     @property
     def max_length(self) -> int:
