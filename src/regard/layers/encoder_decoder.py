@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Generic, TypeVar
+from typing import Annotated, Generic, TypeVar
 
+from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
+from regard.core.config import Part
 from regard.core.inputs import Inputs, States
 from regard.core.ports import Ports
-from regard.layers import CellPart, EmbeddingPart
+from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
 from regard.layers.recurrence import RecurrentEncoder
 
 AnyState = TypeVar("AnyState")
+
+
+class EncoderDecoderPart(Part):
+    """Of which cells both sides are made, how symbols become vectors, and how wide a state is."""
+
+    cell: Annotated[SerializeAsAny[CellPart], CELLS] = Field(default_factory=CELLS.make)
+    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
+    width: int = Field(256, ge=1)
 
 
 class RecurrentEncoderDecoder(nn.Module, Generic[AnyState]):
@@ -25,21 +35,14 @@ class RecurrentEncoderDecoder(nn.Module, Generic[AnyState]):
     max_length = 0  # it reads as many tokens as one likes
 
     def __init__(
-        self,
-        embedding: EmbeddingPart,
-        cell: CellPart,
-        ports: Ports,
-        width: int,
-        layers: int,
-        *,
-        bidirectional: bool,
-        dropout: float,
-        tied: Tied,
+        self, config: EncoderDecoderPart, ports: Ports, layers: int, bidirectional: bool, dropout: float, tied: Tied
     ) -> None:
         super().__init__()
-        self.source_embedding, self.target_embedding, self.head = build_embeddings(embedding, ports, tied, width)
+        self.source_embedding, self.target_embedding, self.head = build_embeddings(
+            config.embedding, ports, tied, config.width
+        )
         self.encoder = RecurrentEncoder(
-            cell.build, self.source_embedding.width, width, layers, dropout, bidirectional
+            config.cell.build, self.source_embedding.width, config.width, layers, dropout, bidirectional
         )
         self.dropout = Dropout(dropout)
         self.causal, self.width = not bidirectional, self.encoder.width

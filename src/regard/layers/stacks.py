@@ -1,8 +1,8 @@
-"""Stacks of self-attention: the sizes that every family of them has, and the layer that its settings describe."""
+"""Stacks of self-attention: the sizes that every family of them has, and the layers that its parts make."""
 
 from __future__ import annotations
 
-from typing import Protocol, Self
+from typing import NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -13,12 +13,25 @@ from regard.layers import FeedForwardPart, NormPart
 from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm
 
 
-class StackPart(Part):
-    """How many layers, how wide, with how many heads that divide the width among them."""
+class LayerParts(NamedTuple):
+    """What every layer of a stack is made of."""
 
-    layers: int = Field(ge=1)
-    width: int = Field(ge=1)
-    heads: int = Field(ge=1)
+    attention: MechanismPart
+    projection: HeadsPart
+    head_norm: NormPart
+    feed_forward: FeedForwardPart
+    norm: NormPart
+
+
+class StackPart(Part):
+    """How many layers, how wide, and how many heads divide the width among them.
+
+    The defaults are the size that BERT base, the smallest GPT-2 and ViT-B/16 have in common.
+    """
+
+    layers: int = Field(12, ge=1)
+    width: int = Field(768, ge=1)
+    heads: int = Field(12, ge=1)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -26,48 +39,26 @@ class StackPart(Part):
             raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
         return self
 
-
-class LayerSettings(Protocol):
-    """The settings of which an encoder layer is made."""
-
-    @property
-    def layers(self) -> int: ...
-    @property
-    def width(self) -> int: ...
-    @property
-    def heads(self) -> int: ...
-    @property
-    def dropout(self) -> float: ...
-    @property
-    def attention(self) -> MechanismPart: ...
-    @property
-    def projection(self) -> HeadsPart: ...
-    @property
-    def feed_forward(self) -> FeedForwardPart: ...
-    @property
-    def norm(self) -> NormPart: ...
-    @property
-    def head_norm(self) -> NormPart: ...
-
-
-def encoder_layer(
-    settings: LayerSettings,
-    layer: int,
-    max_length: int,
-    residual: type[PreNorm] | type[PostNorm] = PreNorm,
-    *,
-    causal: bool = False,
-) -> EncoderLayer:
-    """The layer of this number; its heads divide the width among them, its projections have biases."""
-    head_width = settings.width // settings.heads
-    context = AttentionContext(head_width, head_width, settings.heads, max_length, layer, settings.layers, causal)
-    return EncoderLayer(
-        settings.projection.self_attention(
-            HeadShape(settings.width, settings.heads),
-            settings.attention.build(context),
-            bias=True,
-            new_norm=settings.head_norm.build,
-        ),
-        settings.feed_forward.build(settings.width, 0.0),
-        lambda: residual(settings.width, settings.dropout, settings.norm.build),
-    )
+    def encoder_layer(
+        self,
+        parts: LayerParts,
+        dropout: float,
+        layer: int,
+        max_length: int,
+        residual: type[PreNorm] | type[PostNorm] = PreNorm,
+        *,
+        causal: bool = False,
+    ) -> EncoderLayer:
+        """The layer of this number, whose projections have biases."""
+        head_width = self.width // self.heads
+        context = AttentionContext(head_width, head_width, self.heads, max_length, layer, self.layers, causal)
+        return EncoderLayer(
+            parts.projection.self_attention(
+                HeadShape(self.width, self.heads),
+                parts.attention.build(context),
+                bias=True,
+                new_norm=parts.head_norm.build,
+            ),
+            parts.feed_forward.build(self.width, 0.0),
+            lambda: residual(self.width, dropout, parts.norm.build),
+        )

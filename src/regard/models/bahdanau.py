@@ -20,23 +20,19 @@ from regard.attention.places import Ages, advanced, joined, places_after, reorde
 from regard.attention.readers import Reader
 from regard.core.anatomy import Anatomy
 from regard.core.ports import Ports
-from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import Cell, State
 from regard.layers.embeddings import Tied
-from regard.layers.encoder_decoder import RecurrentEncoderDecoder
+from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
 from regard.layers.readout import Maxout
 from regard.layers.recurrence import Bridge, join_states, moved, reorder_states
 from regard.models import ModelPart
 
 
-class BahdanauConfig(ModelPart):
+class BahdanauConfig(EncoderDecoderPart, ModelPart):
     """A bidirectional encoder, and one cell that reads it through attention."""
 
     kind: str = "bahdanau"
-    cell: Annotated[SerializeAsAny[CellPart], CELLS] = Field(default_factory=CELLS.make)
-    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
     attention: Annotated[SerializeAsAny[ReaderPart], READERS] = Field(default_factory=READERS.make)
-    width: int = Field(256, ge=1)
     encoder_layers: int = Field(1, ge=1)
     bidirectional: bool = True
     dropout: float = Field(0.2, ge=0, lt=1)
@@ -57,10 +53,7 @@ class Bahdanau(RecurrentEncoderDecoder["BahdanauState"]):
     )
 
     def __init__(self, config: BahdanauConfig, ports: Ports) -> None:
-        super().__init__(
-            config.embedding, config.cell, ports, config.width, config.encoder_layers,
-            bidirectional=config.bidirectional, dropout=config.dropout, tied=config.tied,
-        )  # fmt: skip
+        super().__init__(config, ports, config.encoder_layers, config.bidirectional, config.dropout, config.tied)
         self.config = config
         embedded, memory = self.target_embedding.width, self.encoder.width
         self.attention: Reader = config.attention.build(config.width, memory)

@@ -20,13 +20,13 @@ from regard.core.anatomy import Anatomy, Entrance
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs, States
 from regard.core.ports import OUTPUT, Ports, tokens_at
-from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
+from regard.layers import FOURFOLD, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
 from regard.layers.feed_forward import ACTIVATIONS, FourfoldConfig, HasActivation
 from regard.layers.norms import LayerNormConfig
-from regard.layers.stacks import StackPart, encoder_layer
+from regard.layers.stacks import LayerParts, StackPart
 from regard.models import ModelPart
 
 SPREAD = 0.02
@@ -40,7 +40,6 @@ class BertNormConfig(LayerNormConfig):
 
 
 _POSITIONS = POSITIONS.with_default("learned")
-_FEED_FORWARDS = FEED_FORWARDS.but(plain="regard.layers.feed_forward:FourfoldConfig")
 _NORMS = NORMS.but(layer="regard.models.bert:BertNormConfig")
 
 
@@ -48,9 +47,6 @@ class BertConfig(StackPart, ModelPart):
     """An encoder-only Transformer; the defaults are BERT base without its pooler."""
 
     kind: str = "bert"
-    layers: int = Field(12, ge=1)
-    width: int = Field(768, ge=1)
-    heads: int = Field(12, ge=1)
     segments: int = Field(2, ge=0)  # kinds of segments (sentence A, sentence B); 0: segments have no vectors
     pooler: Literal["none", "tanh"] = "none"  # what is made of the first state where one vector stands for the text
     relation: Literal["none", "next"] = "none"  # next: it can say whether two texts follow one another
@@ -60,7 +56,7 @@ class BertConfig(StackPart, ModelPart):
     attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
     projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
     position: Annotated[SerializeAsAny[PositionPart], _POSITIONS] = Field(default_factory=_POSITIONS.make)
-    feed_forward: Annotated[SerializeAsAny[FeedForwardPart], _FEED_FORWARDS] = Field(default_factory=FourfoldConfig)
+    feed_forward: Annotated[SerializeAsAny[FeedForwardPart], FOURFOLD] = Field(default_factory=FourfoldConfig)
     norm: Annotated[SerializeAsAny[NormPart], _NORMS] = Field(default_factory=BertNormConfig)
     head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
@@ -68,7 +64,9 @@ class BertConfig(StackPart, ModelPart):
         return Bert(self, ports)
 
     def block(self, layer: int, max_length: int) -> EncoderLayer:
-        return encoder_layer(self, layer, max_length, PostNorm if self.residual == "post" else PreNorm)
+        parts = LayerParts(self.attention, self.projection, self.head_norm, self.feed_forward, self.norm)
+        residual = PostNorm if self.residual == "post" else PreNorm
+        return self.encoder_layer(parts, self.dropout, layer, max_length, residual)
 
 
 def _size(layers: int, width: int, heads: int, **others: Any) -> dict[str, Any]:

@@ -7,31 +7,27 @@ to bottom: configuration, model, decoding state.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
-from pydantic import Field, SerializeAsAny
+from pydantic import Field
 from torch import Tensor, nn
 
 from regard.attention.memory import sentences_kept
 from regard.core.anatomy import Anatomy
 from regard.core.ports import Ports
-from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import State
 from regard.layers.embeddings import Tied
-from regard.layers.encoder_decoder import RecurrentEncoderDecoder
+from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
 from regard.layers.readout import Readout
 from regard.layers.recurrence import Bridge, RecurrentStack, join_states, reorder_states
 from regard.models import ModelPart
 
 
-class FixedContextConfig(ModelPart):
+class FixedContextConfig(EncoderDecoderPart, ModelPart):
     """A recurrent encoder, one vector c, a recurrent decoder."""
 
     kind: str = "fixed-context"
-    cell: Annotated[SerializeAsAny[CellPart], CELLS] = Field(default_factory=CELLS.make)
-    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
-    width: int = Field(256, ge=1)
     encoder_layers: int = Field(1, ge=1)
     decoder_layers: int = Field(1, ge=1)
     bidirectional: bool = True
@@ -49,10 +45,7 @@ class FixedContext(RecurrentEncoderDecoder["FixedContextState"]):
     anatomy = Anatomy(state_path="decoder.cells.0", reading=("source_embedding", "encoder", "dropout"))
 
     def __init__(self, config: FixedContextConfig, ports: Ports) -> None:
-        super().__init__(
-            config.embedding, config.cell, ports, config.width, config.encoder_layers,
-            bidirectional=config.bidirectional, dropout=config.dropout, tied=config.tied,
-        )  # fmt: skip
+        super().__init__(config, ports, config.encoder_layers, config.bidirectional, config.dropout, config.tied)
         self.config = config
         self.summary = nn.Linear(self.encoder.width, config.width)
         embedded = self.target_embedding.width

@@ -13,10 +13,10 @@ from pydantic import Field, SerializeAsAny
 from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.core.ports import OUTPUT, Ports, tokens_at
 from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
-from regard.layers.blocks import CausalStack
+from regard.layers.blocks import CausalStack, EncoderLayer
 from regard.layers.causal_transformer import CausalTransformer
 from regard.layers.feed_forward import Activation, FourfoldConfig
-from regard.layers.stacks import StackPart, encoder_layer
+from regard.layers.stacks import LayerParts, StackPart
 from regard.models import ModelPart
 
 
@@ -30,9 +30,6 @@ class GptConfig(StackPart, ModelPart):
     """A decoder-only Transformer; the defaults are the smallest GPT-2."""
 
     kind: str = "gpt"
-    layers: int = Field(12, ge=1)
-    width: int = Field(768, ge=1)
-    heads: int = Field(12, ge=1)
     dropout: float = Field(0.1, ge=0, lt=1)
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
     attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
@@ -51,8 +48,12 @@ class GptConfig(StackPart, ModelPart):
 
     def stack(self) -> CausalStack:
         position = self.position.build(self.width, self.heads)
-        layers = (encoder_layer(self, layer, position.max_length, causal=True) for layer in range(self.layers))
+        layers = (self.block(layer, position.max_length) for layer in range(self.layers))
         return CausalStack(layers, position, self.norm.build(self.width), self.dropout)
+
+    def block(self, layer: int, max_length: int) -> EncoderLayer:
+        parts = LayerParts(self.attention, self.projection, self.head_norm, self.feed_forward, self.norm)
+        return self.encoder_layer(parts, self.dropout, layer, max_length, causal=True)
 
 
 def _size(layers: int, width: int, heads: int, max_length: int = 1024) -> dict[str, Any]:

@@ -19,10 +19,10 @@ from regard.attention.places import Ages, advanced, joined, places_after, reorde
 from regard.attention.readers import Reader
 from regard.core.anatomy import Anatomy
 from regard.core.ports import Ports
-from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
+from regard.layers import CELLS, CellPart
 from regard.layers.cells import State
 from regard.layers.embeddings import Tied
-from regard.layers.encoder_decoder import RecurrentEncoderDecoder
+from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
 from regard.layers.readout import Readout
 from regard.layers.recurrence import Bridge, RecurrentStack, join_states, moved, reorder_states
 from regard.models import ModelPart
@@ -31,14 +31,12 @@ LUONG_CELLS = CELLS.with_default("lstm")
 LUONG_READERS = READERS.with_default("general")
 
 
-class LuongConfig(ModelPart):
+class LuongConfig(EncoderDecoderPart, ModelPart):
     """Recurrent stacks on both sides, and attention on top of the decoder's."""
 
     kind: str = "luong"
     cell: Annotated[SerializeAsAny[CellPart], LUONG_CELLS] = Field(default_factory=LUONG_CELLS.make)
-    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
     attention: Annotated[SerializeAsAny[ReaderPart], LUONG_READERS] = Field(default_factory=LUONG_READERS.make)
-    width: int = Field(256, ge=1)
     layers: int = Field(1, ge=1)
     bidirectional: bool = False
     feeding: Literal["input", "none"] = "input"  # the last attentional state is part of the next input, or not
@@ -59,10 +57,7 @@ class Luong(RecurrentEncoderDecoder["LuongState"]):
     )
 
     def __init__(self, config: LuongConfig, ports: Ports) -> None:
-        super().__init__(
-            config.embedding, config.cell, ports, config.width, config.layers,
-            bidirectional=config.bidirectional, dropout=config.dropout, tied=config.tied,
-        )  # fmt: skip
+        super().__init__(config, ports, config.layers, config.bidirectional, config.dropout, config.tied)
         self.config = config
         memory, fed = self.encoder.width, self.head.width if config.feeding == "input" else 0
         self.decoder = RecurrentStack(
