@@ -90,6 +90,8 @@ FEED_FORWARDS = Choices(
         "gated": "regard.layers.feed_forward:GatedFeedForwardConfig",
     },
 )
+FOURFOLD = FEED_FORWARDS.but(plain="regard.layers.feed_forward:FourfoldConfig")
+"""The same, the plain one by default four times as wide as the model."""
 NORMS = Choices(
     "norm",
     NormPart,

@@ -19,25 +19,20 @@ from regard.attention.memory import Memory, join_memories, sentences_kept
 from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.attention.readers import Reader
 from regard.core.anatomy import Anatomy
-from regard.core.inputs import Inputs, States
 from regard.core.ports import Ports
-from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import Cell, State
-from regard.layers.dropout import Dropout
-from regard.layers.embeddings import Tied, build_embeddings
+from regard.layers.embeddings import Tied
+from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
 from regard.layers.readout import Maxout
-from regard.layers.recurrence import Bridge, RecurrentEncoder, join_states, moved, reorder_states
+from regard.layers.recurrence import Bridge, join_states, moved, reorder_states
 from regard.models import ModelPart
 
 
-class BahdanauConfig(ModelPart):
+class BahdanauConfig(EncoderDecoderPart, ModelPart):
     """A bidirectional encoder, and one cell that reads it through attention."""
 
     kind: str = "bahdanau"
-    cell: Annotated[SerializeAsAny[CellPart], CELLS] = Field(default_factory=CELLS.make)
-    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
     attention: Annotated[SerializeAsAny[ReaderPart], READERS] = Field(default_factory=READERS.make)
-    width: int = Field(256, ge=1)
     encoder_layers: int = Field(1, ge=1)
     bidirectional: bool = True
     dropout: float = Field(0.2, ge=0, lt=1)
@@ -47,7 +42,7 @@ class BahdanauConfig(ModelPart):
         return Bahdanau(self, ports)
 
 
-class Bahdanau(nn.Module):
+class Bahdanau(RecurrentEncoderDecoder["BahdanauState"]):
     """s_i = f(s_{i−1}, y_{i−1}, c_i), c_i what s_{i−1} reads of the source (section 3.1).
 
     The word is read off s_i, c_i and y_{i−1} through maxout; the paper's appendix writes s_{i−1} there.
@@ -56,53 +51,22 @@ class Bahdanau(nn.Module):
     anatomy = Anatomy(
         source_attention="attention", state_path="cell", reading=("source_embedding", "encoder", "dropout")
     )
-    max_length = 0  # it reads as many tokens as one likes
 
     def __init__(self, config: BahdanauConfig, ports: Ports) -> None:
-        super().__init__()
+        super().__init__(config, ports, config.encoder_layers, config.bidirectional, config.dropout, config.tied)
         self.config = config
-        self.source_embedding, self.target_embedding, self.head = build_embeddings(
-            config.embedding, ports, config.tied, config.width
-        )
-        new_cell = config.cell.build
-        read = self.source_embedding.width
-        self.encoder = RecurrentEncoder(
-            new_cell, read, config.width, config.encoder_layers, config.dropout, config.bidirectional
-        )
         embedded, memory = self.target_embedding.width, self.encoder.width
         self.attention: Reader = config.attention.build(config.width, memory)
-        self.cell: Cell = new_cell(embedded + memory, config.width)
+        self.cell: Cell = config.cell.build(embedded + memory, config.width)
         self.bridge = Bridge(memory, config.width, 1, self.cell.parts)
         self.readout = Maxout(config.width + memory + embedded, self.head.width, config.dropout)
-        self.dropout = Dropout(config.dropout)
-
-    @property
-    def causal(self) -> bool:
-        return not self.config.bidirectional
-
-    @property
-    def width(self) -> int:
-        return self.encoder.width
-
-    def represent(self, inputs: Inputs) -> States:
-        states_BSC, _ = self.encoder(self.dropout(self.source_embedding(inputs.values)), inputs.real_lengths_B)
-        return States(states_BSC, inputs.lengths_B)
-
-    def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
-        """states_BTD for all target positions (teacher forcing)."""
-        return self.read(target_BT, self.start((source_BS, source_lengths_B)))
 
     def start(self, source: tuple[Tensor, Tensor]) -> BahdanauState:
         source_BS, source_lengths_B = source
-        states_BSC, finals = self.encoder(self.dropout(self.source_embedding(source_BS)), source_lengths_B)
+        states_BSC, finals = self.encode(source_BS, source_lengths_B)
         mask = padding(source_lengths_B, source_BS.shape[1])
         memory = self.attention.memory(self.dropout(states_BSC), mask)
         return BahdanauState(memory, self.bridge(finals[-1][0])[0])
-
-    def step(
-        self, tokens_BT: Tensor, state: BahdanauState, lengths_B: Tensor | None = None
-    ) -> tuple[Tensor, BahdanauState]:
-        return self.head(self.read(tokens_BT, state, lengths_B)), state
 
     def read(self, tokens_RT: Tensor, state: BahdanauState, lengths_R: Tensor | None = None) -> Tensor:
         """states_RTD for the given tokens; the state goes along."""

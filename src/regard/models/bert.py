@@ -10,23 +10,23 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import torch
-from pydantic import Field, SerializeAsAny, model_validator
+from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
-from regard.attention.heads import HeadShape
+from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.attention.masks import Mask, padding
 from regard.core.anatomy import Anatomy, Entrance
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs, States
 from regard.core.ports import OUTPUT, Ports, tokens_at
-from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
+from regard.layers import FOURFOLD, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
 from regard.layers.feed_forward import ACTIVATIONS, FourfoldConfig, HasActivation
 from regard.layers.norms import LayerNormConfig
+from regard.layers.stacks import LayerParts, StackPart
 from regard.models import ModelPart
 
 SPREAD = 0.02
@@ -40,17 +40,13 @@ class BertNormConfig(LayerNormConfig):
 
 
 _POSITIONS = POSITIONS.with_default("learned")
-_FEED_FORWARDS = FEED_FORWARDS.but(plain="regard.layers.feed_forward:FourfoldConfig")
 _NORMS = NORMS.but(layer="regard.models.bert:BertNormConfig")
 
 
-class BertConfig(ModelPart):
+class BertConfig(StackPart, ModelPart):
     """An encoder-only Transformer; the defaults are BERT base without its pooler."""
 
     kind: str = "bert"
-    layers: int = Field(12, ge=1)
-    width: int = Field(768, ge=1)
-    heads: int = Field(12, ge=1)
     segments: int = Field(2, ge=0)  # kinds of segments (sentence A, sentence B); 0: segments have no vectors
     pooler: Literal["none", "tanh"] = "none"  # what is made of the first state where one vector stands for the text
     relation: Literal["none", "next"] = "none"  # next: it can say whether two texts follow one another
@@ -60,33 +56,17 @@ class BertConfig(ModelPart):
     attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
     projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
     position: Annotated[SerializeAsAny[PositionPart], _POSITIONS] = Field(default_factory=_POSITIONS.make)
-    feed_forward: Annotated[SerializeAsAny[FeedForwardPart], _FEED_FORWARDS] = Field(default_factory=FourfoldConfig)
+    feed_forward: Annotated[SerializeAsAny[FeedForwardPart], FOURFOLD] = Field(default_factory=FourfoldConfig)
     norm: Annotated[SerializeAsAny[NormPart], _NORMS] = Field(default_factory=BertNormConfig)
     head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
-
-    @model_validator(mode="after")
-    def _fits(self) -> BertConfig:
-        if self.width % self.heads:
-            raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
-        return self
 
     def build(self, ports: Ports) -> Bert:
         return Bert(self, ports)
 
     def block(self, layer: int, max_length: int) -> EncoderLayer:
-        key_width = self.width // self.heads
-        context = AttentionContext(key_width, key_width, self.heads, max_length, layer, self.layers)
+        parts = LayerParts(self.attention, self.projection, self.head_norm, self.feed_forward, self.norm)
         residual = PostNorm if self.residual == "post" else PreNorm
-        return EncoderLayer(
-            self.projection.self_attention(
-                HeadShape(self.width, self.heads),
-                self.attention.build(context),
-                bias=True,
-                new_norm=self.head_norm.build,
-            ),
-            self.feed_forward.build(self.width, 0.0),
-            lambda: residual(self.width, self.dropout, self.norm.build),
-        )
+        return self.encoder_layer(parts, self.dropout, layer, max_length, residual)
 
 
 def _size(layers: int, width: int, heads: int, **others: Any) -> dict[str, Any]:
@@ -178,7 +158,7 @@ class Bert(nn.Module):
 
     def __init__(self, config: BertConfig, ports: Ports) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.width = config, config.width
         symbols = tokens_at(ports, OUTPUT, config.kind).size
         self.embedding = PlainEmbedding(symbols, config.width)
         self.segments = Segments(config.segments, config.width) if config.segments else NoSegments()
@@ -200,10 +180,6 @@ class Bert(nn.Module):
     def max_length(self) -> int:
         """How many tokens it can read, the symbols around a text among them; 0: as many as one likes."""
         return self.position.max_length
-
-    @property
-    def width(self) -> int:
-        return self.config.width
 
     def represent(self, inputs: Inputs) -> States:
         return States(self(inputs.values, inputs.real_lengths_B, inputs.segments_BN), inputs.lengths_B)

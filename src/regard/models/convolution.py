@@ -107,7 +107,7 @@ class Convolution(nn.Module):
 
     def __init__(self, config: ConvolutionConfig, ports: Ports) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.width = config, config.width
         self.source_embedding, self.target_embedding, self.head = build_embeddings(
             config.embedding, ports, config.tied, config.width
         )
@@ -134,10 +134,6 @@ class Convolution(nn.Module):
     @property
     def max_length(self) -> int:
         return self.position.max_length
-
-    @property
-    def width(self) -> int:
-        return self.config.width
 
     def represent(self, inputs: Inputs) -> States:
         return States(self.read_source(inputs.values, inputs.real_lengths_B), inputs.lengths_B)

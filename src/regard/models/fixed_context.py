@@ -7,32 +7,27 @@ to bottom: configuration, model, decoding state.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
-from pydantic import Field, SerializeAsAny
+from pydantic import Field
 from torch import Tensor, nn
 
 from regard.attention.memory import sentences_kept
 from regard.core.anatomy import Anatomy
-from regard.core.inputs import Inputs, States
 from regard.core.ports import Ports
-from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import State
-from regard.layers.dropout import Dropout
-from regard.layers.embeddings import Tied, build_embeddings
+from regard.layers.embeddings import Tied
+from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
 from regard.layers.readout import Readout
-from regard.layers.recurrence import Bridge, RecurrentEncoder, RecurrentStack, join_states, reorder_states
+from regard.layers.recurrence import Bridge, RecurrentStack, join_states, reorder_states
 from regard.models import ModelPart
 
 
-class FixedContextConfig(ModelPart):
+class FixedContextConfig(EncoderDecoderPart, ModelPart):
     """A recurrent encoder, one vector c, a recurrent decoder."""
 
     kind: str = "fixed-context"
-    cell: Annotated[SerializeAsAny[CellPart], CELLS] = Field(default_factory=CELLS.make)
-    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
-    width: int = Field(256, ge=1)
     encoder_layers: int = Field(1, ge=1)
     decoder_layers: int = Field(1, ge=1)
     bidirectional: bool = True
@@ -44,57 +39,28 @@ class FixedContextConfig(ModelPart):
         return FixedContext(self, ports)
 
 
-class FixedContext(nn.Module):
+class FixedContext(RecurrentEncoderDecoder["FixedContextState"]):
     """Everything that the decoder ever learns of the source is c = tanh(V h), h the encoder's last states."""
 
     anatomy = Anatomy(state_path="decoder.cells.0", reading=("source_embedding", "encoder", "dropout"))
-    max_length = 0  # it reads as many tokens as one likes
 
     def __init__(self, config: FixedContextConfig, ports: Ports) -> None:
-        super().__init__()
+        super().__init__(config, ports, config.encoder_layers, config.bidirectional, config.dropout, config.tied)
         self.config = config
-        self.source_embedding, self.target_embedding, self.head = build_embeddings(
-            config.embedding, ports, config.tied, config.width
-        )
-        new_cell = config.cell.build
-        read = self.source_embedding.width
-        self.encoder = RecurrentEncoder(
-            new_cell, read, config.width, config.encoder_layers, config.dropout, config.bidirectional
-        )
         self.summary = nn.Linear(self.encoder.width, config.width)
         embedded = self.target_embedding.width
         shown = config.width if config.context == "every-step" else 0
-        self.decoder = RecurrentStack(new_cell, embedded + shown, config.width, config.decoder_layers, config.dropout)
+        self.decoder = RecurrentStack(
+            config.cell.build, embedded + shown, config.width, config.decoder_layers, config.dropout
+        )
         self.bridge = Bridge(config.width, config.width, config.decoder_layers, self.decoder.parts)
         self.readout = Readout(config.width + embedded + shown, self.head.width, config.dropout)
-        self.dropout = Dropout(config.dropout)
-
-    @property
-    def causal(self) -> bool:
-        return not self.config.bidirectional
-
-    @property
-    def width(self) -> int:
-        return self.encoder.width
-
-    def represent(self, inputs: Inputs) -> States:
-        states_BSC, _ = self.encoder(self.dropout(self.source_embedding(inputs.values)), inputs.real_lengths_B)
-        return States(states_BSC, inputs.lengths_B)
-
-    def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
-        """states_BTD for all target positions (teacher forcing)."""
-        return self.read(target_BT, self.start((source_BS, source_lengths_B)))
 
     def start(self, source: tuple[Tensor, Tensor]) -> FixedContextState:
         source_BS, source_lengths_B = source
-        _, finals = self.encoder(self.dropout(self.source_embedding(source_BS)), source_lengths_B)
+        _, finals = self.encode(source_BS, source_lengths_B)
         context_BD = torch.tanh(self.summary(finals[-1][0]))
         return FixedContextState(context_BD, self.bridge(context_BD))
-
-    def step(
-        self, tokens_BT: Tensor, state: FixedContextState, lengths_B: Tensor | None = None
-    ) -> tuple[Tensor, FixedContextState]:
-        return self.head(self.read(tokens_BT, state, lengths_B)), state
 
     def read(self, tokens_RT: Tensor, state: FixedContextState, lengths_R: Tensor | None = None) -> Tensor:
         """states_RTD for the given tokens; the state goes along."""

@@ -9,18 +9,13 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field, SerializeAsAny, model_validator
-from torch import Tensor, nn
 
 from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
 from regard.attention.heads import HeadShape
-from regard.attention.masks import CAUSAL, inside_segments
-from regard.attention.places import places_after
-from regard.core.anatomy import Anatomy, Entrance
-from regard.core.inputs import Inputs, States
 from regard.core.ports import OUTPUT, Ports, tokens_at
 from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
-from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm, StackState, init_small
-from regard.layers.embeddings import PlainEmbedding, VocabularyHead
+from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm
+from regard.layers.causal_transformer import CausalTransformer
 from regard.models import ModelPart
 
 
@@ -60,6 +55,11 @@ class LlamaConfig(ModelPart):
     def build(self, ports: Ports) -> Llama:
         return Llama(self, ports)
 
+    def stack(self) -> CausalStack:
+        position = self.position.build(self.width, self.heads)
+        layers = (self.block(layer, self.context or position.max_length) for layer in range(self.layers))
+        return CausalStack(layers, position, self.norm.build(self.width), self.dropout)
+
     def block(self, layer: int, max_length: int) -> EncoderLayer:
         width = self.key_width or self.width // self.heads
         shape = HeadShape(self.width, self.heads, self.groups, width, width)
@@ -73,56 +73,12 @@ class LlamaConfig(ModelPart):
         )
 
 
-class Llama(nn.Module):
-    """Tokens so far become states, ``head`` turns states into logits for what follows each of them."""
-
-    anatomy = Anatomy(
-        state_path="stack.layers.0",
-        depth_path="stack.layers.*",
-        reading=("embedding", "stack"),
-        entrances=(Entrance("tokens", "embedding", "stack.position"),),
-    )
-    causal = True
+class Llama(CausalTransformer):
+    """Rotary positions and pre-norm blocks of grouped heads over the text so far."""
 
     def __init__(self, config: LlamaConfig, ports: Ports) -> None:
-        super().__init__()
-        self.config = config
         symbols = tokens_at(ports, OUTPUT, config.kind).size
-        self.embedding = PlainEmbedding(symbols, config.width)
-        position = config.position.build(config.width, config.heads)
-        layers = (config.block(layer, config.context or position.max_length) for layer in range(config.layers))
-        self.stack = CausalStack(layers, position, config.norm.build(config.width), config.dropout)
-        init_small(self.stack)
-        self.head = VocabularyHead(symbols, config.width, None if config.tied == "none" else self.embedding)
-
-    @property
-    def max_length(self) -> int:
-        """How many tokens it can read; 0: as many as one likes."""
-        return self.config.context or self.stack.position.max_length
-
-    def forward(self, tokens_BT: Tensor, segments_BT: Tensor | None = None) -> Tensor:
-        """states_BTD for all positions at once; with segments, nobody looks beyond their own."""
-        mask = CAUSAL if segments_BT is None else CAUSAL & inside_segments(segments_BT)
-        return self.stack(self.embedding(tokens_BT), mask)
-
-    def answer_at(self, states_BTD: Tensor) -> Tensor:
-        """logits_BTW, were these states of a layer the last ones."""
-        return self.head(self.stack.norm(states_BTD))
-
-    @property
-    def width(self) -> int:
-        return self.config.width
-
-    def represent(self, inputs: Inputs) -> States:
-        """What is padded stands behind everything; nobody looks there."""
-        return States(self(inputs.values), inputs.lengths_B)
-
-    def start(self, source: tuple[int, int]) -> StackState:
-        """Nothing read yet: for so many rows, with room for so many tokens (0: it grows)."""
-        return StackState(self.stack.new_caches(*source, self.embedding.weight))
-
-    def step(
-        self, tokens_BT: Tensor, state: StackState, lengths_B: Tensor | None = None
-    ) -> tuple[Tensor, StackState]:
-        mask = CAUSAL.at(places_after(state.ages, tokens_BT.shape[1], lengths_B))
-        return self.head(self.stack(self.embedding(tokens_BT), mask, state.caches, lengths_B)), state
+        super().__init__(
+            symbols, config.width, config.stack, tied=config.tied == "output", context=config.context
+        )
+        self.config = config

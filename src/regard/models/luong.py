@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import torch
 from pydantic import Field, SerializeAsAny
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.attention import READERS, ReaderPart
 from regard.attention.masks import padding
@@ -18,28 +18,25 @@ from regard.attention.memory import Memory, join_memories, sentences_kept
 from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.attention.readers import Reader
 from regard.core.anatomy import Anatomy
-from regard.core.inputs import Inputs, States
 from regard.core.ports import Ports
-from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
+from regard.layers import CELLS, CellPart
 from regard.layers.cells import State
-from regard.layers.dropout import Dropout
-from regard.layers.embeddings import Tied, build_embeddings
+from regard.layers.embeddings import Tied
+from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
 from regard.layers.readout import Readout
-from regard.layers.recurrence import Bridge, RecurrentEncoder, RecurrentStack, join_states, moved, reorder_states
+from regard.layers.recurrence import Bridge, RecurrentStack, join_states, moved, reorder_states
 from regard.models import ModelPart
 
 LUONG_CELLS = CELLS.with_default("lstm")
 LUONG_READERS = READERS.with_default("general")
 
 
-class LuongConfig(ModelPart):
+class LuongConfig(EncoderDecoderPart, ModelPart):
     """Recurrent stacks on both sides, and attention on top of the decoder's."""
 
     kind: str = "luong"
     cell: Annotated[SerializeAsAny[CellPart], LUONG_CELLS] = Field(default_factory=LUONG_CELLS.make)
-    embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
     attention: Annotated[SerializeAsAny[ReaderPart], LUONG_READERS] = Field(default_factory=LUONG_READERS.make)
-    width: int = Field(256, ge=1)
     layers: int = Field(1, ge=1)
     bidirectional: bool = False
     feeding: Literal["input", "none"] = "input"  # the last attentional state is part of the next input, or not
@@ -50,7 +47,7 @@ class LuongConfig(ModelPart):
         return Luong(self, ports)
 
 
-class Luong(nn.Module):
+class Luong(RecurrentEncoderDecoder["LuongState"]):
     """h_t from the stack, c_t = what h_t reads, h̃_t = tanh(W_c [c_t; h_t]) (section 3, eq. 5)."""
 
     anatomy = Anatomy(
@@ -58,55 +55,24 @@ class Luong(nn.Module):
         state_path="decoder.cells.0",
         reading=("source_embedding", "encoder", "dropout"),
     )
-    max_length = 0  # it reads as many tokens as one likes
 
     def __init__(self, config: LuongConfig, ports: Ports) -> None:
-        super().__init__()
+        super().__init__(config, ports, config.layers, config.bidirectional, config.dropout, config.tied)
         self.config = config
-        self.source_embedding, self.target_embedding, self.head = build_embeddings(
-            config.embedding, ports, config.tied, config.width
-        )
-        new_cell = config.cell.build
-        read = self.source_embedding.width
-        self.encoder = RecurrentEncoder(
-            new_cell, read, config.width, config.layers, config.dropout, config.bidirectional
-        )
         memory, fed = self.encoder.width, self.head.width if config.feeding == "input" else 0
         self.decoder = RecurrentStack(
-            new_cell, self.target_embedding.width + fed, config.width, config.layers, config.dropout
+            config.cell.build, self.target_embedding.width + fed, config.width, config.layers, config.dropout
         )
         self.bridge = Bridge(memory, config.width, config.layers, self.decoder.parts)
         self.attention: Reader = config.attention.build(config.width, memory)
         self.readout = Readout(memory + config.width, self.head.width, config.dropout)
-        self.dropout = Dropout(config.dropout)
-
-    @property
-    def causal(self) -> bool:
-        return not self.config.bidirectional
-
-    @property
-    def width(self) -> int:
-        return self.encoder.width
-
-    def represent(self, inputs: Inputs) -> States:
-        states_BSC, _ = self.encoder(self.dropout(self.source_embedding(inputs.values)), inputs.real_lengths_B)
-        return States(states_BSC, inputs.lengths_B)
-
-    def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
-        """states_BTD for all target positions (teacher forcing)."""
-        return self.read(target_BT, self.start((source_BS, source_lengths_B)))
 
     def start(self, source: tuple[Tensor, Tensor]) -> LuongState:
         source_BS, source_lengths_B = source
-        states_BSC, finals = self.encoder(self.dropout(self.source_embedding(source_BS)), source_lengths_B)
+        states_BSC, finals = self.encode(source_BS, source_lengths_B)
         memory = self.attention.memory(self.dropout(states_BSC), padding(source_lengths_B, source_BS.shape[1]))
         nothing_BD = states_BSC.new_zeros(len(source_BS), self.head.width)
         return LuongState(memory, self.bridge(finals[-1][0]), nothing_BD)
-
-    def step(
-        self, tokens_BT: Tensor, state: LuongState, lengths_B: Tensor | None = None
-    ) -> tuple[Tensor, LuongState]:
-        return self.head(self.read(tokens_BT, state, lengths_B)), state
 
     def read(self, tokens_RT: Tensor, state: LuongState, lengths_R: Tensor | None = None) -> Tensor:
         """h̃_RTD for the given tokens; the state goes along. Only input feeding has to wait for its turn."""

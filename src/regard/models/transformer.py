@@ -182,7 +182,7 @@ class Transformer(nn.Module):
 
     def __init__(self, config: TransformerConfig, ports: Ports) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.width = config, config.width
         inputs, outputs = (tokens_at(ports, side, config.kind).size for side in (INPUT, OUTPUT))
         self.target_embedding = TokenEmbedding(outputs, config.width)
         if config.tied == "all" and share_vocabulary(ports):
@@ -206,10 +206,6 @@ class Transformer(nn.Module):
     @property
     def max_length(self) -> int:
         return self.encoder.position.max_length
-
-    @property
-    def width(self) -> int:
-        return self.config.width
 
     def represent(self, inputs: Inputs) -> States:
         mask = padding(inputs.real_lengths_B, inputs.values.shape[1])

@@ -10,22 +10,22 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from pydantic import Field, SerializeAsAny, model_validator
+from pydantic import Field, SerializeAsAny
 from torch import nn
 
-from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
-from regard.attention.heads import HeadShape
+from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.attention.masks import EVERYTHING, padding
 from regard.core.anatomy import Anatomy
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, Arrays, Ports, arrays_at
-from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, FeedForwardPart, NormPart
-from regard.layers.blocks import EncoderLayer, PreNorm, run_layer
+from regard.layers import FOURFOLD, HEAD_NORMS, NORMS, FeedForwardPart, NormPart
+from regard.layers.blocks import EncoderLayer, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.feed_forward import FourfoldConfig
 from regard.layers.fronts import ARRAY_FRONTS, ArrayFrontPart
 from regard.layers.grid_positions import GRID_POSITIONS, GridPositionPart
 from regard.layers.norms import LayerNormConfig
+from regard.layers.stacks import LayerParts, StackPart
 from regard.models import ModelPart
 
 
@@ -35,48 +35,28 @@ class VitNormConfig(LayerNormConfig):
     epsilon: float = Field(1e-6, gt=0)
 
 
-_FEED_FORWARDS = FEED_FORWARDS.but(plain="regard.layers.feed_forward:FourfoldConfig")
 _NORMS = NORMS.but(layer="regard.models.vit:VitNormConfig")
 
 
-class VitConfig(ModelPart):
+class VitConfig(StackPart, ModelPart):
     """A Vision Transformer; the defaults are ViT-B/16."""
 
     kind: str = "vit"
-    layers: int = Field(12, ge=1)
-    width: int = Field(768, ge=1)
-    heads: int = Field(12, ge=1)
     dropout: float = Field(0.0, ge=0, lt=1)
     front: Annotated[SerializeAsAny[ArrayFrontPart], ARRAY_FRONTS] = Field(default_factory=ARRAY_FRONTS.make)
     position: Annotated[SerializeAsAny[GridPositionPart], GRID_POSITIONS] = Field(default_factory=GRID_POSITIONS.make)
     attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
     projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
-    feed_forward: Annotated[SerializeAsAny[FeedForwardPart], _FEED_FORWARDS] = Field(default_factory=FourfoldConfig)
+    feed_forward: Annotated[SerializeAsAny[FeedForwardPart], FOURFOLD] = Field(default_factory=FourfoldConfig)
     norm: Annotated[SerializeAsAny[NormPart], _NORMS] = Field(default_factory=VitNormConfig)
     head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
-
-    @model_validator(mode="after")
-    def _fits(self) -> VitConfig:
-        if self.width % self.heads:
-            raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
-        return self
 
     def build(self, ports: Ports) -> Vit:
         return Vit(self, arrays_at(ports, INPUT, self.kind))
 
     def block(self, layer: int, max_length: int) -> EncoderLayer:
-        key_width = self.width // self.heads
-        context = AttentionContext(key_width, key_width, self.heads, max_length, layer, self.layers)
-        return EncoderLayer(
-            self.projection.self_attention(
-                HeadShape(self.width, self.heads),
-                self.attention.build(context),
-                bias=True,
-                new_norm=self.head_norm.build,
-            ),
-            self.feed_forward.build(self.width, 0.0),
-            lambda: PreNorm(self.width, self.dropout, self.norm.build),
-        )
+        parts = LayerParts(self.attention, self.projection, self.head_norm, self.feed_forward, self.norm)
+        return self.encoder_layer(parts, self.dropout, layer, max_length)
 
 
 def _size(layers: int, width: int, heads: int, patch: int = 16) -> dict[str, Any]:
@@ -101,26 +81,15 @@ class Vit(nn.Module):
 
     def __init__(self, config: VitConfig, port: Arrays) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.width = config, config.width
         self.front = config.front.build(port, config.width)
-        positions = self.front.class_tokens + math.prod(self.front.grid)
+        self.grid, self.class_tokens = self.front.grid, self.front.class_tokens
+        positions = self.class_tokens + math.prod(self.grid)
         self.position = config.position.build(positions, config.width)
         self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(config.block(layer, positions) for layer in range(config.layers))
         self.norm = config.norm.build(config.width)
         self.recompute = False  # activation checkpointing, set by the training loop
-
-    @property
-    def width(self) -> int:
-        return self.config.width
-
-    @property
-    def grid(self) -> tuple[int, ...]:
-        return self.front.grid
-
-    @property
-    def class_tokens(self) -> int:
-        return self.front.class_tokens
 
     @property
     def max_length(self) -> int:

@@ -59,14 +59,7 @@ class ConvolutionFront(nn.Module):
         for stride in config.strides:
             shape = [shortened(length, stride) for length in shape]
         self.patches = Patches(channels[-1], shape, per_axis(config.size, axes), width, config.class_token)
-
-    @property
-    def grid(self) -> tuple[int, ...]:
-        return self.patches.grid
-
-    @property
-    def class_tokens(self) -> int:
-        return self.patches.class_tokens
+        self.grid, self.class_tokens = self.patches.grid, self.patches.class_tokens
 
     def forward(self, inputs: Inputs) -> Embedded:
         values, lengths_B = inputs.values, inputs.lengths_B
