@@ -17,7 +17,7 @@ from regard.core.ports import INPUT, Arrays
 from regard.core.taps import outputs
 from regard.models.vit import PRESETS, Vit, VitConfig
 
-SMALL: dict[str, Any] = {"layers": 2, "width": 12, "heads": 3, "front": {"kind": "patches", "size": 2}}
+SMALL: dict[str, Any] = {"layers": 2, "dropout": 0.0, "width": 12, "heads": 3, "front": {"kind": "patches", "size": 2}}
 PICTURE = Arrays(3, (6, 4))
 
 

@@ -26,8 +26,8 @@ def test_the_papers_schedule_by_hand() -> None:
 
 
 def test_the_papers_schedule_has_the_papers_peak() -> None:
-    assert PaperSchedule().factor(4000, 100_000) == pytest.approx(6.98771e-4, rel=1e-5)  # (512 · 4000)^−0.5
-    assert PaperSchedule().factor(1, 100_000) == pytest.approx(1.746928e-7, rel=1e-5)
+    assert PaperSchedule().settled(512, 100_000).factor(4000, 100_000) == pytest.approx(6.98771e-4, rel=1e-5)  # (512 · 4000)^−0.5
+    assert PaperSchedule().settled(512, 100_000).factor(1, 100_000) == pytest.approx(1.746928e-7, rel=1e-5)
 
 
 def test_inverse_root_by_hand() -> None:
@@ -50,13 +50,13 @@ def test_linear_by_hand() -> None:
 
 def test_constant_by_hand() -> None:
     assert [ConstantSchedule(warmup=4).factor(step, 0) for step in (1, 2, 4, 5, 999)] == [0.25, 0.5, 1, 1, 1]
-    assert ConstantSchedule().factor(1, 0) == 1
+    assert ConstantSchedule(warmup=0).factor(1, 0) == 1
 
 
 @pytest.mark.parametrize("kind", SCHEDULES.kinds())
 @pytest.mark.parametrize("warmup, total", [(7, 100), (1, 1), (1, 2), (50, 50), (90, 50)])
 def test_every_schedule_rises_then_never_rises_again_and_stays_sensible(kind: str, warmup: int, total: int) -> None:
-    schedule = SCHEDULES.resolve(kind)(kind=kind, warmup=warmup)
+    schedule = SCHEDULES.resolve(kind)(kind=kind, warmup=warmup).settled(512, total)
     factors = [schedule.factor(step, total) for step in range(1, 2 * total + 2)]
     assert all(0 <= factor <= 1 + 1e-9 for factor in factors)
     assert factors[0] > 0 or total <= warmup

@@ -38,6 +38,9 @@ class Remembering:
     def __init__(self) -> None:
         self.events: list[tuple[Any, ...]] = []
 
+    def on_phase(self, what: str) -> None:
+        """What comes before the first step is told by the command line's own tests."""
+
     def on_start(self, total_steps: int, step: int) -> None:
         self.events.append(("started", total_steps, step))
 

@@ -93,6 +93,11 @@ class TrainingBar(SilentObserver):
         self.waiting.stop()
         self.bar.stop()
 
+    def on_phase(self, what: str) -> None:
+        self.waiting.update(what)
+        if not notes.is_terminal:
+            say(f"{what} …", to=notes)
+
     def on_start(self, total_steps: int, step: int) -> None:
         self.waiting.stop()
         self.total = total_steps

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from regard.core.errors import OptionError
 
 if TYPE_CHECKING:
     from regard.runs.recipe import Recipe
+    from regard.runs.train import Decide
 
 EXAMPLES = """\b
 Examples:
@@ -70,14 +72,16 @@ def train_here(
     from regard.runs.train import train as run_training
     from regard.training.stopping import Interrupted
 
+    began = time.monotonic()
     if start is not None:
         settings = [*settings, f"start.run={json.dumps(str(start))}"]
     chosen = start_from(Recipe.read(recipe, settings), settings)
+    bar, decide = TrainingBar(out), None
     if budget:
-        chosen = within_budget(chosen, budget, out, resume=resume)
+        chosen, decide = within_budget(chosen, budget, bar, began)
     try:
-        with TrainingBar(out) as bar:
-            trained = run_training(chosen, out, resume=resume, observers=[bar])
+        with bar:
+            trained = run_training(chosen, out, resume=resume, observers=[bar], decide=decide)
     except Interrupted as stop:
         again = plain(f"regard train {out}/recipe.toml --out {out} --resume")
         say(f"stopped and saved after step {stop.step}; go on with:\n{again}", to=notes)
@@ -113,23 +117,14 @@ def analysed(out: Path) -> Path:
         return write_analysis(run, writing_page)
 
 
-def within_budget(recipe: Recipe, budget: str, out: Path, *, resume: bool) -> Recipe:
-    """The recipe with as many steps as the budget allows; a run that goes on keeps the steps it was given."""
-    from regard.runs.budget import Budget, measure_pace, with_steps
-    from regard.runs.folder import RunFolder
-    from regard.runs.upgrade import read_run_recipe
+def within_budget(recipe: Recipe, budget: str, bar: TrainingBar, began: float) -> tuple[Recipe, Decide | None]:
+    """The recipe with as many steps as the budget says, or with what will decide them once the data is read."""
+    from regard.runs.budget import Budget, Deadline, with_steps, within, without_steps
 
     given = Budget.parse(budget)
-    held = RunFolder(out).recipe
-    if resume and held.exists():
-        return with_steps(recipe, int(read_run_recipe(held)["training"]["steps"]))
     if given.steps:
-        return with_steps(recipe, given.steps)
-    RunFolder(out).check_same_run(recipe.to_toml(), resume=resume)  # before the measurement, not after it
-    pace = measure_pace(recipe)
-    steps = pace.steps_in(given.seconds)
-    say(f"a step takes {pace.seconds_per_step:.2f} s: {steps:,} steps in {plain(budget)}", to=notes)
-    return with_steps(recipe, steps)
+        return with_steps(recipe, given.steps), None
+    return without_steps(recipe), within(Deadline(given.seconds, began), bar.on_message)
 
 
 train.__doc__ = f"{train.__doc__}\n\n{EXAMPLES}"

@@ -256,6 +256,10 @@ class Engine(Protocol):
 class Observer(Protocol):
     """Is told what happens in training; draws bars, writes files, decides to stop."""
 
+    def on_phase(self, what: str) -> None:
+        """What is done now, before the first step; each may take a while."""
+        ...
+
     def on_start(self, total_steps: int, step: int) -> None: ...
 
     def on_step(self, step: int, figures: Mapping[str, float]) -> None: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from regard.core.config import Choices, Part
 
@@ -31,6 +31,10 @@ class ScalingPart(Part):
 
 class FeedForwardPart(Part):
     """Settings of the network that works on every position by itself."""
+
+    def settled(self, model_width: int) -> Self:
+        """The same in a model of this width, nothing left to be decided."""
+        return self
 
     @abstractmethod
     def build(self, model_width: int, dropout: float) -> nn.Module: ...
@@ -90,8 +94,8 @@ FEED_FORWARDS = Choices(
         "gated": "regard.layers.feed_forward:GatedFeedForwardConfig",
     },
 )
-FOURFOLD = FEED_FORWARDS.but(plain="regard.layers.feed_forward:FourfoldConfig")
-"""The same, the plain one by default four times as wide as the model."""
+GELU_FEED_FORWARDS = FEED_FORWARDS.but(plain="regard.layers.feed_forward:GeluFeedForwardConfig")
+"""The same, GELU being the usual function in the plain one."""
 NORMS = Choices(
     "norm",
     NormPart,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Annotated, Any, Literal, Protocol, Self, runtime_checkable
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from regard.core import rules
+from regard.core.auto import AUTO, Auto, decided
 from regard.layers import FeedForwardPart
 from regard.layers.dropout import Dropout
 
@@ -155,30 +156,33 @@ class FeedForwardConfig(FeedForwardPart):
     """Two layers with ReLU as published, or another activation."""
 
     kind: str = "plain"
-    width: int = Field(2048, ge=1)
+    width: Annotated[int, Auto(ge=1)] = AUTO
     activation: Activation = "relu"
 
+    def settled(self, model_width: int) -> Self:
+        return self.model_copy(update={"width": decided(self.width, lambda: rules.hidden_width(model_width))})
+
     def build(self, model_width: int, dropout: float) -> nn.Module:
-        return FeedForward(model_width, self.width, ACTIVATIONS[self.activation], dropout)
+        width = self.settled(model_width).width
+        return FeedForward(model_width, width, ACTIVATIONS[self.activation], dropout)
 
 
-class FourfoldConfig(FeedForwardPart):
-    """Two layers with GELU between them, by default four times as wide as the model."""
+class GeluFeedForwardConfig(FeedForwardConfig):
+    """Two layers with GELU between them."""
 
-    kind: str = "plain"
-    width: int = Field(0, ge=0)  # 0: four times the model's
     activation: Activation = "gelu"
-
-    def build(self, model_width: int, dropout: float) -> nn.Module:
-        return FeedForward(model_width, self.width or 4 * model_width, ACTIVATIONS[self.activation], dropout)
 
 
 class GatedFeedForwardConfig(FeedForwardPart):
     """Three matrices, SiLU (or GELU) in the gate; two thirds of the usual width have as many parameters."""
 
     kind: str = "gated"
-    width: int = Field(1365, ge=1)
+    width: Annotated[int, Auto(ge=1)] = AUTO
     activation: Activation = "silu"
 
+    def settled(self, model_width: int) -> Self:
+        return self.model_copy(update={"width": decided(self.width, lambda: rules.gated_hidden_width(model_width))})
+
     def build(self, model_width: int, dropout: float) -> nn.Module:
-        return GatedFeedForward(model_width, self.width, ACTIVATIONS[self.activation], dropout)
+        width = self.settled(model_width).width
+        return GatedFeedForward(model_width, width, ACTIVATIONS[self.activation], dropout)

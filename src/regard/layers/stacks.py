@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializeAsAny, model_validator
 
 from regard.attention import AttentionContext, HeadsPart, MechanismPart
 from regard.attention.heads import HeadShape
+from regard.core import rules
+from regard.core.auto import AUTO, Auto, decided, is_auto
 from regard.core.config import Part
-from regard.layers import FeedForwardPart, NormPart
+from regard.layers import GELU_FEED_FORWARDS, FeedForwardPart, NormPart
 from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm
 
 
@@ -23,21 +25,29 @@ class LayerParts(NamedTuple):
     norm: NormPart
 
 
+def settled_sizes(width: int, heads: int, feed_forward: FeedForwardPart) -> dict[str, Any]:
+    """What depends on the width of a model, decided."""
+    return {"heads": decided(heads, lambda: rules.heads(width)), "feed_forward": feed_forward.settled(width)}
+
+
 class StackPart(Part):
-    """How many layers, how wide, and how many heads divide the width among them.
+    """How many layers, how wide, and how many heads divide the width among them."""
 
-    The defaults are the size that BERT base, the smallest GPT-2 and ViT-B/16 have in common.
-    """
-
-    layers: int = Field(12, ge=1)
-    width: int = Field(768, ge=1)
-    heads: int = Field(12, ge=1)
+    layers: int = Field(4, ge=1)
+    width: int = Field(256, ge=1)
+    heads: Annotated[int, Auto(ge=1)] = AUTO
+    feed_forward: Annotated[SerializeAsAny[FeedForwardPart], GELU_FEED_FORWARDS] = Field(
+        default_factory=GELU_FEED_FORWARDS.make
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        if self.width % self.heads:
+        if not is_auto(self.heads) and self.width % self.heads:
             raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
         return self
+
+    def settled_sizes(self) -> dict[str, Any]:
+        return settled_sizes(self.width, self.heads, self.feed_forward)
 
     def encoder_layer(
         self,

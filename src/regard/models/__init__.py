@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
+from pydantic import Field
+
+from regard.core import rules
+from regard.core.auto import AUTO, Auto, decided
 from regard.core.config import Choices, Part
 
 if TYPE_CHECKING:
@@ -15,6 +19,17 @@ if TYPE_CHECKING:
 
 class ModelPart(Part):
     """Settings of a family of models."""
+
+    width: int = Field(256, ge=1)
+    dropout: Annotated[float, Auto(lt=1)] = AUTO
+
+    def settled(self, dropout: float = rules.USUAL_DROPOUT) -> Self:
+        """The same with nothing left to be decided, this much being dropped where the recipe does not say it."""
+        return self.model_copy(update={"dropout": decided(self.dropout, lambda: dropout), **self.settled_sizes()})
+
+    def settled_sizes(self) -> dict[str, Any]:
+        """Those of its sizes that depend on others, decided."""
+        return {}
 
     @abstractmethod
     def build(self, ports: Ports) -> nn.Module: ...

@@ -35,11 +35,10 @@ class BahdanauConfig(EncoderDecoderPart, ModelPart):
     attention: Annotated[SerializeAsAny[ReaderPart], READERS] = Field(default_factory=READERS.make)
     encoder_layers: int = Field(1, ge=1)
     bidirectional: bool = True
-    dropout: float = Field(0.2, ge=0, lt=1)
     tied: Tied = "all"
 
     def build(self, ports: Ports) -> Bahdanau:
-        return Bahdanau(self, ports)
+        return Bahdanau(self.settled(), ports)
 
 
 class Bahdanau(RecurrentEncoderDecoder["BahdanauState"]):

@@ -20,11 +20,11 @@ from regard.core.anatomy import Anatomy, Entrance
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs, States
 from regard.core.ports import OUTPUT, Ports, tokens_at
-from regard.layers import FOURFOLD, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
+from regard.layers import HEAD_NORMS, NORMS, POSITIONS, NormPart, PositionPart
 from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
-from regard.layers.feed_forward import ACTIVATIONS, FourfoldConfig, HasActivation
+from regard.layers.feed_forward import ACTIVATIONS, HasActivation
 from regard.layers.norms import LayerNormConfig
 from regard.layers.stacks import LayerParts, StackPart
 from regard.models import ModelPart
@@ -51,17 +51,15 @@ class BertConfig(StackPart, ModelPart):
     pooler: Literal["none", "tanh"] = "none"  # what is made of the first state where one vector stands for the text
     relation: Literal["none", "next"] = "none"  # next: it can say whether two texts follow one another
     residual: Literal["post", "pre"] = "post"  # norms after each sum, as published; or before each part and at the end
-    dropout: float = Field(0.1, ge=0, lt=1)
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
     attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
     projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
     position: Annotated[SerializeAsAny[PositionPart], _POSITIONS] = Field(default_factory=_POSITIONS.make)
-    feed_forward: Annotated[SerializeAsAny[FeedForwardPart], FOURFOLD] = Field(default_factory=FourfoldConfig)
     norm: Annotated[SerializeAsAny[NormPart], _NORMS] = Field(default_factory=BertNormConfig)
     head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     def build(self, ports: Ports) -> Bert:
-        return Bert(self, ports)
+        return Bert(self.settled(), ports)
 
     def block(self, layer: int, max_length: int) -> EncoderLayer:
         parts = LayerParts(self.attention, self.projection, self.head_norm, self.feed_forward, self.norm)

@@ -43,11 +43,10 @@ class ConvolutionConfig(ModelPart):
     encoder_layers: int = Field(4, ge=1)
     decoder_layers: int = Field(4, ge=1)
     kernel: int = Field(3, ge=1)  # how many neighbours a window holds
-    dropout: float = Field(0.1, ge=0, lt=1)
     tied: Tied = "all"
 
     def build(self, ports: Ports) -> Convolution:
-        return Convolution(self, ports)
+        return Convolution(self.settled(), ports)
 
     def cross_attention(self, layer: int, max_length: int) -> CrossAttention:
         context = AttentionContext(self.width, self.width, 1, max_length, layer, self.decoder_layers)

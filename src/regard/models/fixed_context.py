@@ -32,11 +32,10 @@ class FixedContextConfig(EncoderDecoderPart, ModelPart):
     decoder_layers: int = Field(1, ge=1)
     bidirectional: bool = True
     context: Literal["start", "every-step"] = "every-step"  # when the decoder sees c
-    dropout: float = Field(0.2, ge=0, lt=1)
     tied: Tied = "all"
 
     def build(self, ports: Ports) -> FixedContext:
-        return FixedContext(self, ports)
+        return FixedContext(self.settled(), ports)
 
 
 class FixedContext(RecurrentEncoderDecoder["FixedContextState"]):

@@ -15,13 +15,13 @@ from regard.core.ports import OUTPUT, Ports, tokens_at
 from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import CausalStack, EncoderLayer
 from regard.layers.causal_transformer import CausalTransformer
-from regard.layers.feed_forward import Activation, FourfoldConfig
+from regard.layers.feed_forward import Activation, FeedForwardConfig
 from regard.layers.stacks import LayerParts, StackPart
 from regard.models import ModelPart
 
 
-class GptFeedForwardConfig(FourfoldConfig):
-    """Two layers, GELU between them as GPT-2 approximates it, by default four times as wide as the model."""
+class GptFeedForwardConfig(FeedForwardConfig):
+    """Two layers, GELU between them as GPT-2 approximates it."""
 
     activation: Activation = "gelu-tanh"
 
@@ -30,7 +30,6 @@ class GptConfig(StackPart, ModelPart):
     """A decoder-only Transformer; the defaults are the smallest GPT-2."""
 
     kind: str = "gpt"
-    dropout: float = Field(0.1, ge=0, lt=1)
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
     attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
     projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
@@ -44,7 +43,7 @@ class GptConfig(StackPart, ModelPart):
     head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     def build(self, ports: Ports) -> Gpt:
-        return Gpt(self, ports)
+        return Gpt(self.settled(), ports)
 
     def stack(self) -> CausalStack:
         position = self.position.build(self.width, self.heads)

@@ -6,16 +6,19 @@ configuration, model.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializeAsAny, model_validator
 
 from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
 from regard.attention.heads import HeadShape
+from regard.core import rules
+from regard.core.auto import AUTO, Auto, decided
 from regard.core.ports import OUTPUT, Ports, tokens_at
 from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm
 from regard.layers.causal_transformer import CausalTransformer
+from regard.layers.stacks import settled_sizes
 from regard.models import ModelPart
 
 
@@ -23,12 +26,10 @@ class LlamaConfig(ModelPart):
     """A decoder-only Transformer; the defaults are a small one of Llama's proportions."""
 
     kind: str = "llama"
-    layers: int = Field(6, ge=1)
-    width: int = Field(512, ge=1)
-    heads: int = Field(8, ge=1)
-    groups: int = Field(4, ge=0)  # key/value heads; 0: as many as heads
+    layers: int = Field(4, ge=1)
+    heads: Annotated[int, Auto(ge=1)] = AUTO
+    groups: int = Field(0, ge=0)  # key/value heads; 0: as many as heads
     key_width: int = Field(0, ge=0)  # of one head; 0: width / heads
-    dropout: float = Field(0.0, ge=0, lt=1)
     context: int = Field(0, ge=0)  # the most tokens that it reads; 0: as many as one likes
     tied: Literal["output", "none"] = "none"  # whether words in and words out share one matrix
     attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
@@ -46,14 +47,18 @@ class LlamaConfig(ModelPart):
 
     @model_validator(mode="after")
     def _fits(self) -> LlamaConfig:
-        if self.width % self.heads and not self.key_width:
+        heads = decided(self.heads, lambda: rules.heads(self.width))
+        if self.width % heads and not self.key_width:
             raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
-        if self.groups and self.heads % self.groups:
-            raise ValueError(f"{self.heads} heads cannot share {self.groups} key/value groups; change one of them")
+        if self.groups and heads % self.groups:
+            raise ValueError(f"{heads} heads cannot share {self.groups} key/value groups; change one of them")
         return self
 
+    def settled_sizes(self) -> dict[str, Any]:
+        return settled_sizes(self.width, self.heads, self.feed_forward)
+
     def build(self, ports: Ports) -> Llama:
-        return Llama(self, ports)
+        return Llama(self.settled(), ports)
 
     def stack(self) -> CausalStack:
         position = self.position.build(self.width, self.heads)

@@ -40,11 +40,10 @@ class LuongConfig(EncoderDecoderPart, ModelPart):
     layers: int = Field(1, ge=1)
     bidirectional: bool = False
     feeding: Literal["input", "none"] = "input"  # the last attentional state is part of the next input, or not
-    dropout: float = Field(0.2, ge=0, lt=1)
     tied: Tied = "all"
 
     def build(self, ports: Ports) -> Luong:
-        return Luong(self, ports)
+        return Luong(self.settled(), ports)
 
 
 class Luong(RecurrentEncoderDecoder["LuongState"]):

@@ -36,11 +36,10 @@ class RecurrentConfig(ModelPart):
     embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
     width: int = Field(256, ge=1)
     layers: int = Field(2, ge=1)
-    dropout: float = Field(0.2, ge=0, lt=1)
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
 
     def build(self, ports: Ports) -> Recurrent:
-        return Recurrent(self, ports)
+        return Recurrent(self.settled(), ports)
 
 
 class Recurrent(nn.Module):

@@ -6,7 +6,7 @@ Read it top to bottom: configuration, encoder, decoder, the encoder–decoder mo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field, SerializeAsAny, model_validator
 from torch import Tensor, nn
@@ -17,7 +17,9 @@ from regard.attention.heads import CrossHeads, HeadShape, SelfHeads
 from regard.attention.masks import CAUSAL, Mask, padding
 from regard.attention.memory import Memory, join_memories, sentences_kept
 from regard.attention.places import places_after
+from regard.core import rules
 from regard.core.anatomy import Anatomy, Entrance
+from regard.core.auto import AUTO, Auto, decided
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, OUTPUT, Ports, share_vocabulary, tokens_at
 from regard.core.seams import Position
@@ -25,22 +27,21 @@ from regard.layers import FEED_FORWARDS, HEAD_NORMS, POSITIONS, FeedForwardPart,
 from regard.layers.blocks import DecoderLayer, EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import TokenEmbedding, VocabularyHead
+from regard.layers.stacks import settled_sizes
 from regard.models import ModelPart
 
 
 class TransformerConfig(ModelPart):
-    """An encoder–decoder Transformer; the defaults are the paper's base model."""
+    """An encoder–decoder Transformer."""
 
     kind: str = "transformer"
-    encoder_layers: int = Field(6, ge=0)
-    decoder_layers: int = Field(6, ge=1)
-    width: int = Field(512, ge=1)
-    heads: int = Field(8, ge=1)
+    encoder_layers: int = Field(4, ge=0)
+    decoder_layers: int = Field(4, ge=1)
+    heads: Annotated[int, Auto(ge=1)] = AUTO
     groups: int = Field(0, ge=0)  # key/value heads; 0: as many as heads
     key_width: int = Field(0, ge=0)  # d_k; 0: width / heads
     value_width: int = Field(0, ge=0)  # d_v; 0: width / heads
     norm: Literal["post", "pre"] = "post"
-    dropout: float = Field(0.1, ge=0, lt=1)
     feed_forward_dropout: float = Field(0.0, ge=0, lt=1)  # inside the feed-forward network
     cross: Literal["last", "own"] = "last"  # what a decoder layer reads: the last encoder layer, or its own
     tied: Literal["all", "output", "none"] = "all"  # which embeddings share one matrix
@@ -53,10 +54,11 @@ class TransformerConfig(ModelPart):
 
     @model_validator(mode="after")
     def _fits(self) -> TransformerConfig:
-        if self.width % self.heads and not (self.key_width and self.value_width):
-            raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
-        if self.groups and self.heads % self.groups:
-            raise ValueError(f"{self.heads} heads cannot share {self.groups} key/value groups; change one of them")
+        heads = decided(self.heads, lambda: rules.heads(self.width))
+        if self.width % heads and not (self.key_width and self.value_width):
+            raise ValueError(f"width {self.width} is not divisible by {heads} heads; change one of them")
+        if self.groups and heads % self.groups:
+            raise ValueError(f"{heads} heads cannot share {self.groups} key/value groups; change one of them")
         if self.cross == "own" and self.encoder_layers != self.decoder_layers:
             raise ValueError(
                 f'cross = "own" pairs layers, but there are {self.encoder_layers} encoder and '
@@ -64,8 +66,11 @@ class TransformerConfig(ModelPart):
             )
         return self
 
+    def settled_sizes(self) -> dict[str, Any]:
+        return settled_sizes(self.width, self.heads, self.feed_forward)
+
     def build(self, ports: Ports) -> Transformer:
-        return Transformer(self, ports)
+        return Transformer(self.settled(), ports)
 
     def context(self, layer: int, layers: int, max_length: int, *, causal: bool = False) -> AttentionContext:
         """What a mechanism in this layer of so many is told."""

@@ -18,10 +18,9 @@ from regard.attention.masks import EVERYTHING, padding
 from regard.core.anatomy import Anatomy
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, Arrays, Ports, arrays_at
-from regard.layers import FOURFOLD, HEAD_NORMS, NORMS, FeedForwardPart, NormPart
+from regard.layers import HEAD_NORMS, NORMS, NormPart
 from regard.layers.blocks import EncoderLayer, run_layer
 from regard.layers.dropout import Dropout
-from regard.layers.feed_forward import FourfoldConfig
 from regard.layers.fronts import ARRAY_FRONTS, ArrayFrontPart
 from regard.layers.grid_positions import GRID_POSITIONS, GridPositionPart
 from regard.layers.norms import LayerNormConfig
@@ -42,17 +41,15 @@ class VitConfig(StackPart, ModelPart):
     """A Vision Transformer; the defaults are ViT-B/16."""
 
     kind: str = "vit"
-    dropout: float = Field(0.0, ge=0, lt=1)
     front: Annotated[SerializeAsAny[ArrayFrontPart], ARRAY_FRONTS] = Field(default_factory=ARRAY_FRONTS.make)
     position: Annotated[SerializeAsAny[GridPositionPart], GRID_POSITIONS] = Field(default_factory=GRID_POSITIONS.make)
     attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
     projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
-    feed_forward: Annotated[SerializeAsAny[FeedForwardPart], FOURFOLD] = Field(default_factory=FourfoldConfig)
     norm: Annotated[SerializeAsAny[NormPart], _NORMS] = Field(default_factory=VitNormConfig)
     head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     def build(self, ports: Ports) -> Vit:
-        return Vit(self, arrays_at(ports, INPUT, self.kind))
+        return Vit(self.settled(), arrays_at(ports, INPUT, self.kind))
 
     def block(self, layer: int, max_length: int) -> EncoderLayer:
         parts = LayerParts(self.attention, self.projection, self.head_norm, self.feed_forward, self.norm)

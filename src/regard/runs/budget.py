@@ -5,19 +5,29 @@ from __future__ import annotations
 import re
 import statistics
 import tempfile
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from torch import Tensor
+
+from regard.core import rules
+from regard.core.auto import AUTO
+from regard.core.capabilities import Stateful
 from regard.core.errors import OptionError
 from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe
-from regard.runs.train import prepare
+from regard.runs.train import Decide, Gathered, gather, new_loop
 from regard.training import machine
+from regard.training.observers import Observers
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 WARM_UP = 3  # the first steps pay for memory that later ones find ready
 LONGEST = 20.0  # seconds of measuring
+SHARE = 0.05  # of a budget, at the most
 MOST_STEPS = 40
+FEWEST_STEPS = 100  # fewer teach nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +53,97 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What was measured: how long a step of this recipe takes here."""
+    """What was measured: how long a step of this recipe takes here, and how long it takes to validate and to save."""
 
     seconds_per_step: float
     measured_steps: int
+    seconds_per_validation: float = 0.0
 
     def steps_in(self, seconds: float) -> int:
-        return max(1, int(seconds / self.seconds_per_step))
+        """How many steps fit in, with the validations between them and one at the end."""
+        left = seconds - (rules.VALIDATIONS + 1) * self.seconds_per_validation
+        return max(1, int(left / self.seconds_per_step))
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When everything is to be over: reading, measuring, training and validating, from when the command began."""
+
+    seconds: float
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> float:
+        return self.seconds - (time.monotonic() - self.began)
 
 
 def with_steps(recipe: Recipe, steps: int, *settings: str) -> Recipe:
     """The recipe with this many steps, and with a warm-up that takes a fifth of them at most."""
-    warmup = recipe.training.schedule.warmup
-    fitting = [f"training.schedule.warmup={max(1, steps // 5)}"] if warmup > steps // 5 else []
+    warmup, most = recipe.training.schedule.warmup, max(1, steps // 5)
+    fitting = [f"training.schedule.warmup={most}"] if warmup > most else []
     return Recipe.of(recipe, [f"training.steps={steps}", *fitting, *settings])
 
 
+def without_steps(recipe: Recipe) -> Recipe:
+    """The recipe whose steps are still to be decided."""
+    return Recipe.of(recipe, [f'training.steps="{AUTO}"'])
+
+
+def within(deadline: Deadline, said: Callable[[str], None]) -> Decide:
+    """Decides the steps of a recipe once its data is there."""
+
+    def decide(gathered: Gathered) -> Recipe:
+        said("measuring how long a step takes")
+        pace = measure(gathered, gathered.recipe, min(LONGEST, SHARE * deadline.seconds))
+        return paced(gathered, gathered.recipe, pace, deadline, said)
+
+    return decide
+
+
+def paced(
+    gathered: Gathered, recipe: Recipe, pace: Pace, deadline: Deadline, said: Callable[[str], None]
+) -> Recipe:
+    """The recipe with as many steps as are left; what is hopeless is refused, what was decided is said."""
+    steps = pace.steps_in(max(0.0, deadline.left))
+    batch = recipe.settled(gathered.extent).training.batch_tokens
+    epochs = steps * batch / max(1, gathered.extent.positions)
+    if steps < FEWEST_STEPS:
+        needed = deadline.seconds - deadline.left + FEWEST_STEPS * pace.seconds_per_step
+        needed += (rules.VALIDATIONS + 1) * pace.seconds_per_validation
+        raise OptionError(
+            f"a budget of {in_words(deadline.seconds)} leaves {steps} steps of {pace.seconds_per_step:.2f} s, too few "
+            f"to learn anything; give {in_words(1.2 * needed)} or more, a smaller model (--set model.width=…), or "
+            "smaller steps (--set training.batch_tokens=…)"
+        )
+    said(
+        f"a step takes {pace.seconds_per_step:.3g} s: {steps:,} steps, {epochs:.3g} epochs, in "
+        f"{in_words(deadline.seconds)}"
+    )
+    return with_steps(recipe, steps)
+
+
+def in_words(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f}s"
+    return f"{seconds / 60:.3g}m" if seconds < 7200 else f"{seconds / 3600:.3g}h"
+
+
 def measure_pace(recipe: Recipe, longest: float = LONGEST) -> Pace:
-    """Trains for some seconds in a folder that is thrown away. The mean counts, since batches differ in length."""
+    """Trains for some seconds in a folder that is thrown away."""
     machine.keep_freed_memory()
     machine.set_threads(recipe.training.threads)
-    durations: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        loop = prepare(recipe, RunFolder(Path(folder)), machine.Ranks(), [])
+        gathered = gather(recipe, RunFolder(Path(folder)), machine.Ranks(), Observers())
+        return measure(gathered, recipe, longest, validation=False)
+
+
+def measure(gathered: Gathered, recipe: Recipe, longest: float, *, validation: bool = True) -> Pace:
+    """How fast a recipe trains on data that is there already. The mean counts, since batches differ in length."""
+    durations: list[float] = []
+    kept = state_of(gathered)
+    with tempfile.TemporaryDirectory() as folder:
+        recipe = recipe.model_copy(update={"task": gathered.recipe.task})
+        loop = new_loop(gathered._replace(recipe=recipe), RunFolder(Path(folder)), machine.Ranks(), Observers())
         for number, batch in enumerate(loop.batches()):
             before = loop.progress.seconds
             loop.step(batch)
@@ -73,4 +151,16 @@ def measure_pace(recipe: Recipe, longest: float = LONGEST) -> Pace:
                 durations.append(loop.progress.seconds - before)
             if len(durations) >= MOST_STEPS or (len(durations) >= WARM_UP and sum(durations) > longest):
                 break
-    return Pace(statistics.fmean(durations or [1.0]), len(durations))
+        validating = 0.0
+        if validation:
+            began = time.perf_counter()
+            loop.measure("validation")
+            validating = time.perf_counter() - began
+    if isinstance(gathered.task, Stateful):
+        gathered.task.load_state_dict(kept)
+    return Pace(statistics.fmean(durations or [1.0]), len(durations), validating)
+
+
+def state_of(gathered: Gathered) -> Mapping[str, Tensor]:
+    """What the task keeps from step to step, so that measuring leaves it as it was."""
+    return dict(gathered.task.state_dict()) if isinstance(gathered.task, Stateful) else {}

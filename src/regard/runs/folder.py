@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from regard.core.auto import AUTO
 from regard.core.errors import RecipeError, RunError
 from regard.runs.upgrade import read_run_recipe
 
@@ -120,9 +121,20 @@ def same_recipe(held_tree: dict[str, Any], given_toml: str) -> bool:
     try:
         held = Recipe.of(held_tree)  # its paths made absolute, as those of the given one are
         undecided = held.model_copy(update={"task": held.task.unresolved()})  # without what the data decided
-        return given_toml in (held.to_toml(), undecided.to_toml())
+        given = tomllib.loads(given_toml)
+        return any(with_autos(tomllib.loads(one.to_toml()), given) == given for one in (held, undecided))
     except RecipeError:
         return False
+
+
+def with_autos(held: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was decided is undecided again where the given recipe says "auto"."""
+    return {
+        key: with_autos(value, given[key])
+        if isinstance(value, Mapping) and isinstance(given.get(key), Mapping)
+        else given[key] if given.get(key) == AUTO else value
+        for key, value in held.items()
+    }
 
 
 def differences(

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, SerializeAsAny
 
+from regard.core import rules
+from regard.core.auto import AUTO
 from regard.core.config import Config, nearest, override, parse, read_toml, to_toml
 from regard.core.errors import RecipeError
 from regard.data import DATA, TOKENIZERS, DataPart, TokenizerPart
@@ -19,7 +21,7 @@ from regard.models import MODELS, ModelPart
 from regard.runs.starting import StartConfig
 from regard.runs.upgrade import FORMAT, check_renamed, read_recipe, upgraded
 from regard.tasks import TASKS, TaskPart
-from regard.training.loop import TrainingConfig
+from regard.training.config import Extent, TrainingConfig
 
 SETS = "sets.toml"
 
@@ -48,6 +50,16 @@ class Recipe(Config):
 
     def to_toml(self) -> str:
         return to_toml(self.tables())
+
+    def settled(self, extent: Extent) -> Recipe:
+        """The same for so much data, every "auto" decided: what the run folder keeps."""
+        training = self.training.settled(self.model.width, extent)
+        model = self.model.settled(rules.dropout(training.epochs(extent)))
+        return self.model_copy(update={"training": training, "model": model})
+
+    def as_decided(self, held: Mapping[str, Any]) -> Recipe:
+        """The same with what a run's own recipe decided where this one says "auto"."""
+        return parse(Recipe, filled(self.tables(), held))
 
     @classmethod
     def read(cls, recipe: str | Path, settings: Iterable[str] = ()) -> Recipe:
@@ -81,6 +93,15 @@ class Recipe(Config):
         if isinstance(recipe, Mapping):
             return cls._parsed(override(upgraded(recipe), settings, cls), "recipe", Path.cwd(), settings)
         return cls.read(recipe, settings)
+
+
+def filled(tree: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
+    """A tree of tables whose "auto" values are those of another one, where that has them."""
+    return {
+        key: filled(value, held.get(key, {})) if isinstance(value, Mapping)
+        else held.get(key, value) if value == AUTO else value
+        for key, value in tree.items()
+    }  # fmt: skip
 
 
 def keys_below(table: str, settings: Iterable[str]) -> list[str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
+from regard.core.auto import is_auto
 from regard.core.capabilities import ChecksLengths, HasHead
 from regard.core.errors import OptionError, RegardError, RunError
 from regard.core.files import write_json, write_text
@@ -29,7 +30,9 @@ from regard.runs.kept import keep_validation, read_summary, write_summary
 from regard.runs.pretrained_vectors import load_pretrained_vectors
 from regard.runs.recipe import Recipe
 from regard.runs.starting import Origin, check_vocabulary, freeze, load_pretrained, start_from
+from regard.runs.upgrade import read_run_recipe
 from regard.training import checkpoints, machine
+from regard.training.config import Extent
 from regard.training.loop import Loop
 from regard.training.observers import Observers
 
@@ -54,10 +57,12 @@ def train(
     start: str | Path = "",
     resume: bool = False,
     observers: Iterable[Observer] = (),
+    decide: Decide | None = None,
 ) -> Trained:
     """Trains a recipe into the folder ``out`` (by default ``runs/NAME``) and returns what came of it.
 
-    ``start`` names a run whose model, tokenizer and weights it starts from (``start.run`` in the recipe).
+    ``start`` names a run whose model, tokenizer and weights it starts from (``start.run`` in the recipe). ``decide``
+    chooses what is left of the recipe once the data is read; a run that is resumed keeps what was decided.
     """
     settings = [*settings, *([f"start.run={json.dumps(str(start))}"] if start else [])]
     made = start_from(Recipe.of(recipe, settings), settings)
@@ -67,12 +72,15 @@ def train(
     ranks = machine.init_ranks(made.device)
     if ranks.is_main:
         folder.check_same_run(made.to_toml(), resume=resume)
+    if resume and folder.recipe.exists():
+        made = made.as_decided(read_run_recipe(folder.recipe))
+        decide = decide if is_auto(made.training.steps) else None  # a kill may have come before that
     was_empty, loop = folder.is_empty, None
     ranks.barrier()  # until here nobody writes
     if resume and folder.summary.exists() and folder.weights.exists():
         return _concluded(folder)
     try:
-        loop = prepare(made, folder, ranks, observers)
+        loop = prepare(made, folder, ranks, observers, decide)
         if resume and was_empty:
             loop.observers.on_message(f"there is nothing to resume in {folder.path}: a new run begins")
         elif resume:
@@ -86,30 +94,69 @@ def train(
     return _conclude(loop, folder, merge=made.start.adapters.merge)
 
 
-def prepare(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, observers: Iterable[Observer]) -> Loop:
+class Gathered(NamedTuple):
+    """All that is there before a model is: what was read, what was learned from it, and how much of it there is."""
+
+    recipe: Recipe
+    corpus: Corpus[Any]
+    modalities: Modalities
+    task: Task
+    extent: Extent
+
+
+Decide = Callable[[Gathered], Recipe]
+"""What chooses the rest of a recipe once its data is known: the steps of a time budget, the size of a model."""
+
+
+def prepare(
+    recipe: Recipe,
+    folder: RunFolder,
+    ranks: machine.Ranks,
+    observers: Iterable[Observer],
+    decide: Decide | None = None,
+) -> Loop:
     """Everything up to the first step; what is made here is in the folder before training starts."""
-    device = machine.choose_device(recipe.device)
+    told = _observers(recipe, folder, observers) if ranks.is_main else Observers()
+    gathered = gather(recipe, folder, ranks, told)
+    if decide is not None:
+        gathered = gathered._replace(recipe=decide(gathered))
+    return new_loop(gathered, folder, ranks, told)
+
+
+def gather(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, told: Observer) -> Gathered:
+    """Reads the data and learns from it what the modalities need; the folder keeps both."""
+    told.on_phase("reading the data")
     corpus = load_corpus(recipe)
     recipe = resolved(recipe, corpus)
     if ranks.is_main:
         write_text(folder.recipe, recipe.to_toml())  # first: from here on the folder can be resumed
         folder.clear()
         folder.checkpoints.mkdir(exist_ok=True)
-        write_json(folder.environment, machine.environment(device))
-    told = _observers(recipe, folder, observers) if ranks.is_main else Observers()
+        write_json(folder.environment, machine.environment(machine.choose_device(recipe.device)))
+    told.on_phase("learning how to read it" if not recipe.input.is_text else "learning the tokenizer")
     modalities = _modalities(recipe, corpus, folder, ranks)
     check_vocabulary(recipe.start, modalities, corpus)
     task = build_task(recipe, corpus, modalities)
     if ranks.is_main:
         keep_validation(folder, corpus)
         corpus.ledger.save(folder.ledger)
+    told.on_phase("encoding the examples")
+    return Gathered(recipe, corpus, modalities, task, Extent.of(task.examples("train", 0)))
+
+
+def new_loop(gathered: Gathered, folder: RunFolder, ranks: machine.Ranks, told: Observers) -> Loop:
+    """A new model and its training; what of the recipe was undecided is decided, and written."""
+    recipe, task = gathered.recipe.settled(gathered.extent), gathered.task
+    if ranks.is_main:
+        write_text(folder.recipe, recipe.to_toml())
     model = headed(recipe, task)
     if isinstance(task, ChecksLengths):
         task.check_lengths(model, recipe.training.batch_tokens)
-    load_pretrained_vectors(recipe, model, modalities, folder.checkpoints, told)
-    load_pretrained(recipe.start, model, modalities, folder.checkpoints, told)
+    load_pretrained_vectors(recipe, model, gathered.modalities, folder.checkpoints, told)
+    load_pretrained(recipe.start, model, gathered.modalities, folder.checkpoints, told)
     adapt(recipe, model)
     freeze(model, recipe.start.frozen)
+    device = machine.choose_device(recipe.device)
     model.to(device)
     return Loop(model, task, recipe.training, recipe.seed, folder.checkpoints, device, ranks=ranks, observers=told)
 

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from regard.core.config import read_toml
 from regard.core.errors import RecipeError, enumerate_problems
 from regard.runs.format_2 import keys_of_format_1, to_format_2
+from regard.runs.format_3 import to_format_3
 
-FORMAT = 2
+FORMAT = 3
 """What is written today."""
 
 Tree = dict[str, Any]
@@ -71,7 +72,7 @@ def check_renamed(tree: Mapping[str, Any], where: str) -> None:
         raise RecipeError(enumerate_problems(where, problems))
 
 
-STEPS: dict[int, Callable[[Tree], Tree]] = {1: to_format_2}
+STEPS: dict[int, Callable[[Tree], Tree]] = {1: to_format_2, 2: to_format_3}
 """From each earlier format to the next; every step takes a tree and gives a new one."""
 RENAMED: tuple[Callable[[Mapping[str, Any]], list[str]], ...] = (keys_of_format_1,)
 """What looks for keys of earlier formats in a recipe of today."""

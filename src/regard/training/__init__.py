@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import Field
-
+from regard.core import rules
+from regard.core.auto import AUTO, Auto, decided
 from regard.core.config import Choices, Part
 
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 class OptimizerPart(Part):
     """Settings of an optimiser."""
 
+    def learning_rate(self, width: int) -> float:
+        """The usual one for a model of this width."""
+        return rules.adam_rate(width)
+
     @abstractmethod
     def build(self, model: nn.Module, rate: float) -> Optimizers: ...
 
@@ -25,7 +29,15 @@ class OptimizerPart(Part):
 class SchedulePart(Part):
     """Settings of a learning-rate schedule."""
 
-    warmup: int = Field(0, ge=0)  # steps until the base rate is reached
+    warmup: Annotated[int, Auto()] = AUTO  # steps until the base rate is reached
+
+    def settled(self, width: int, steps: int) -> Self:
+        """The same for a model of this width and so many steps, nothing left to be decided."""
+        return self.model_copy(update={"warmup": decided(self.warmup, lambda: rules.warmup(steps))})
+
+    def learning_rate(self, usual: float) -> float:
+        """The base rate that goes with it, ``usual`` being the optimiser's."""
+        return usual
 
     @abstractmethod
     def factor(self, step: int, total: int) -> float:
@@ -36,7 +48,7 @@ class SchedulePart(Part):
 OPTIMIZERS = Choices(
     "optimizer",
     OptimizerPart,
-    "adam",
+    "muon",
     {
         "adam": "regard.training.optimizers:AdamConfig",
         "adamw": "regard.training.optimizers:AdamWConfig",
@@ -46,7 +58,7 @@ OPTIMIZERS = Choices(
 SCHEDULES = Choices(
     "schedule",
     SchedulePart,
-    "paper",
+    "linear",
     {
         "paper": "regard.training.schedules:PaperSchedule",
         "inverse-root": "regard.training.schedules:InverseRootSchedule",

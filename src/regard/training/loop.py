@@ -8,16 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
-from pydantic import Field, SerializeAsAny
 from torch import nn
 
 from regard.core.batch import Batch, Examples, move
 from regard.core.capabilities import Derives, Samples, Stateful
-from regard.core.config import Config
 from regard.core.errors import TrainingError
 from regard.core.modules import Recomputes
 from regard.core.precision import repeated_products
@@ -25,7 +23,8 @@ from regard.core.task import Sums, Task
 from regard.data.batching import epoch_order, in_length_order, parts
 from regard.data.prefetch import prefetch
 from regard.layers.dropout import Dropout
-from regard.training import OPTIMIZERS, SCHEDULES, OptimizerPart, SchedulePart, checkpoints, ending
+from regard.training import checkpoints, ending
+from regard.training.config import TrainingConfig
 from regard.training.layer_decay import layer_shares
 from regard.training.learner import Learner
 from regard.training.machine import Ranks, choose_precision
@@ -35,32 +34,6 @@ from regard.training.stopping import Interrupted, stop_signals
 TASK_STATE = "task//"  # before the names of tensors that a task keeps from step to step
 AHEAD = 2  # batches that are made before they are needed, where that takes time
 EXPLODED = 10.0  # a loss this many times the first one, or 1 if that was smaller, is not coming back
-
-
-class TrainingConfig(Config):
-    """How long, how large the steps, what is kept."""
-
-    steps: int = Field(10000, ge=1)
-    batch_tokens: int = Field(4096, ge=1)  # the global step: rows × longest, on either side
-    accumulate: int = Field(1, ge=1)  # the step is computed in this many parts
-    learning_rate: float = Field(1.0, gt=0)
-    layer_decay: float = Field(1.0, gt=0, le=1)  # below 1: each layer moves so much more slowly than the one above
-    clip: float = Field(1.0, ge=0)  # largest norm of the gradient; 0: never clipped
-    dropout_warmup: int = Field(0, ge=0)  # steps in which dropout grows from nothing (Morerio et al. 2017)
-    precision: Literal["float32", "bfloat16", "auto"] = "float32"  # of products; auto: bfloat16 where it is fast
-    recompute: bool = False  # activation checkpointing: less memory, a third more work
-    compile: bool = False
-    threads: int = Field(0, ge=0)
-    validate_every: int = Field(500, ge=1)
-    checkpoint_every: int = Field(500, ge=1)
-    log_every: int = Field(10, ge=1)
-    keep: int = Field(3, ge=1)  # checkpoints kept
-    final: Literal["last", "best", "average"] = "last"  # which weights the run ends with
-    average: int = Field(5, ge=1)  # checkpoints averaged at the end
-    patience: int = Field(0, ge=0)  # validations without a better loss before an early stop; 0: never
-    tensorboard: bool = False
-    optimizer: Annotated[SerializeAsAny[OptimizerPart], OPTIMIZERS] = Field(default_factory=OPTIMIZERS.make)
-    schedule: Annotated[SerializeAsAny[SchedulePart], SCHEDULES] = Field(default_factory=SCHEDULES.make)
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from regard.core import rules
 from regard.core.modules import StacksMatrices
 from regard.core.precision import narrow_type, repeated_products
 from regard.training.optimizers import AdamWConfig, Optimizers
@@ -136,6 +137,9 @@ class MuonConfig(AdamWConfig):
     kind: str = "muon"
     momentum: float = Field(0.95, ge=0, lt=1)
     others: float = Field(1.0, gt=0)
+
+    def learning_rate(self, width: int) -> float:
+        return rules.muon_rate(width)
 
     def build(self, model: nn.Module, rate: float) -> Optimizers:
         embeddings = {id(weight) for name, weight in model.named_parameters() if is_embedding(name)}

@@ -14,6 +14,10 @@ class Observers:
     def __init__(self, observers: Iterable[Observer] = ()) -> None:
         self.all = tuple(observers)
 
+    def on_phase(self, what: str) -> None:
+        for observer in self.all:
+            observer.on_phase(what)
+
     def on_start(self, total_steps: int, step: int) -> None:
         for observer in self.all:
             observer.on_start(total_steps, step)

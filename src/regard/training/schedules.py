@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Annotated, Self
 
 from pydantic import Field
 
+from regard.core import rules
+from regard.core.auto import AUTO, Auto, decided
 from regard.training import SchedulePart
 
 
@@ -13,8 +16,16 @@ class PaperSchedule(SchedulePart):
     """d_model^−0.5 · min(step^−0.5, step · warmup^−1.5) (Vaswani et al. 2017, eq. 3); the base rate scales it."""
 
     kind: str = "paper"
-    width: int = Field(512, ge=1)
-    warmup: int = Field(4000, ge=1)
+    width: Annotated[int, Auto(ge=1)] = AUTO  # the model's
+    warmup: Annotated[int, Auto(ge=1)] = AUTO
+
+    def settled(self, width: int, steps: int) -> Self:
+        warmup = decided(self.warmup, lambda: rules.paper_warmup(steps))
+        return self.model_copy(update={"width": decided(self.width, lambda: width), "warmup": warmup})
+
+    def learning_rate(self, usual: float) -> float:
+        """The formula gives the rate itself; 1 leaves it as published."""
+        return 1.0
 
     def factor(self, step: int, total: int) -> float:
         return self.width**-0.5 * min(step**-0.5, step * self.warmup**-1.5)
@@ -24,38 +35,44 @@ class InverseRootSchedule(SchedulePart):
     """Up to the base rate over the warm-up, then down with the root of the step."""
 
     kind: str = "inverse-root"
-    warmup: int = Field(1000, ge=1)
+    warmup: Annotated[int, Auto(ge=1)] = AUTO
 
     def factor(self, step: int, total: int) -> float:
         return min(step / self.warmup, math.sqrt(self.warmup / step))
 
 
-class CosineSchedule(SchedulePart):
+class DecayingSchedule(SchedulePart):
+    """Up over the warm-up, then down to a share of the base rate at the last step."""
+
+    final: float = Field(0.0, ge=0)
+
+    def factor(self, step: int, total: int) -> float:
+        if step < self.warmup:
+            return step / self.warmup
+        progress = min(1.0, (step - self.warmup) / max(1, total - self.warmup))
+        return self.final + (1 - self.final) * self.left(progress)
+
+    def left(self, progress: float) -> float:
+        """How much of the way down is still to go, from 1 to 0."""
+        raise NotImplementedError
+
+
+class CosineSchedule(DecayingSchedule):
     """Up over the warm-up, then along a half cosine down to a share of the base rate at the last step."""
 
     kind: str = "cosine"
-    warmup: int = Field(100, ge=0)
-    final: float = Field(0.0, ge=0)
 
-    def factor(self, step: int, total: int) -> float:
-        if step < self.warmup:
-            return step / self.warmup
-        progress = min(1.0, (step - self.warmup) / max(1, total - self.warmup))
-        return self.final + (1 - self.final) * 0.5 * (1 + math.cos(math.pi * progress))
+    def left(self, progress: float) -> float:
+        return 0.5 * (1 + math.cos(math.pi * progress))
 
 
-class LinearSchedule(SchedulePart):
+class LinearSchedule(DecayingSchedule):
     """Up over the warm-up, then along a line down to a share of the base rate at the last step."""
 
     kind: str = "linear"
-    warmup: int = Field(100, ge=0)
-    final: float = Field(0.0, ge=0)
 
-    def factor(self, step: int, total: int) -> float:
-        if step < self.warmup:
-            return step / self.warmup
-        progress = min(1.0, (step - self.warmup) / max(1, total - self.warmup))
-        return 1 - (1 - self.final) * progress
+    def left(self, progress: float) -> float:
+        return 1 - progress
 
 
 class ConstantSchedule(SchedulePart):
