@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from regard.cli import check, compare, demo, evaluate, export, import_, look, predict, recipes, search, train
+from regard.cli import check, compare, demo, evaluate, export, import_, init, look, predict, recipes, search, train
 from regard.cli.console import notes, plain, say, without_colour
 from regard.core.errors import RegardError
 
@@ -46,6 +46,7 @@ def options(
 
 app.command()(demo.demo)
 app.command()(train.train)
+app.command()(init.init)
 app.command()(evaluate.evaluate)
 app.command()(predict.predict)
 app.command()(search.search)

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from regard.cli.automatic import (
+    LABEL_COLUMN, SOURCE_COLUMN, TARGET_COLUMN, TASK, TEXT_COLUMN, USUAL_BUDGET, check_files, from_files, is_recipe,
+)  # fmt: skip
 from regard.cli.console import JSON_OPTION, TrainingBar, notes, plain, say, write_json
 from regard.cli.ranks import shared
 from regard.core.errors import OptionError
@@ -26,6 +29,9 @@ Examples:
   regard train reverse --out runs/reverse --set training.steps=300
   regard train multi30k --out runs/de --set data.folder=path/to/multi30k
   regard train bahdanau --out runs/bahdanau --budget 5m
+  regard train mails.csv --out runs/mails --budget 10m
+  regard train words.tsv --source-column word --target-column sound --out runs/words
+  regard train pictures/ --out runs/pictures
   regard train mood --from runs/bert --out runs/mood --set training.learning_rate=3e-4
   regard train runs/first/recipe.toml --out runs/first --resume
   regard train copy --out runs/copy --ranks 2
@@ -33,7 +39,10 @@ Examples:
 
 
 def train(
-    recipe: str = typer.Argument(help="Shipped recipe (see: regard recipes list) or a TOML file."),
+    recipe: list[str] = typer.Argument(
+        metavar="RECIPE|FILE…",
+        help="Shipped recipe (see: regard recipes list), a TOML file, or files of your own: a table, texts, pictures.",
+    ),
     out: Path = typer.Option(..., "--out", metavar="FOLDER", help="Run folder to create."),
     settings: list[str] = typer.Option(
         [], "--set", metavar="A.B=C", help="Override a value by its path; repeatable."
@@ -46,8 +55,14 @@ def train(
         False, "--resume", metavar="", help="Continue from the newest complete checkpoint in the folder."
     ),
     budget: str = typer.Option(
-        "", "--budget", metavar="TIME", help="90s, 10m or 1h, turned into steps by a short measurement; or 2000steps."
+        "", "--budget", metavar="TIME",
+        help="90s, 10m or 1h for all of it, turned into steps by a short measurement; or 2000steps. Files: by default 30m.",
     ),
+    task: str = TASK,
+    source_column: str = SOURCE_COLUMN,
+    target_column: str = TARGET_COLUMN,
+    text_column: str = TEXT_COLUMN,
+    label_column: str = LABEL_COLUMN,
     ranks: int = typer.Option(
         1, "--ranks", metavar="N", min=1, help="Number of processes on this machine that share every step.",
         show_default=False,
@@ -57,14 +72,25 @@ def train(
     """Train a model; Ctrl-C saves a checkpoint first."""
     if ranks > 1 and budget:
         raise OptionError("--budget measures one process; with --ranks say how many steps: --set training.steps=N")
-    words = ["train", recipe, "--out", str(out), *(word for one in settings for word in ("--set", one))]
+    wishes = {"task": task, "source_column": source_column, "target_column": target_column,
+              "text_column": text_column, "label_column": label_column}  # fmt: skip
+    check_files(recipe, [f"--{name.replace('_', '-')}" for name, value in wishes.items() if value])
+    words = ["train", *recipe, "--out", str(out), *(word for one in settings for word in ("--set", one))]
     words += [*(["--from", str(start)] if start is not None else []), *(["--resume"] if resume else [])]
     with shared(ranks, words):
-        train_here(recipe, out, settings, start, budget, resume=resume, as_json=as_json)
+        train_here(recipe, out, settings, start, budget, wishes, resume=resume, as_json=as_json)
 
 
 def train_here(
-    recipe: str, out: Path, settings: list[str], start: Path | None, budget: str, *, resume: bool, as_json: bool
+    given: list[str],
+    out: Path,
+    settings: list[str],
+    start: Path | None,
+    budget: str,
+    wishes: dict[str, str],
+    *,
+    resume: bool,
+    as_json: bool,
 ) -> None:
     """The same in this process, be it alone or one of several."""
     from regard.runs.recipe import Recipe
@@ -75,10 +101,13 @@ def train_here(
     began = time.monotonic()
     if start is not None:
         settings = [*settings, f"start.run={json.dumps(str(start))}"]
-    chosen = start_from(Recipe.read(recipe, settings), settings)
     bar, decide = TrainingBar(out), None
-    if budget:
-        chosen, decide = within_budget(chosen, budget, bar, began)
+    if is_recipe(given):
+        chosen = start_from(Recipe.read(given[0], settings), settings)
+        if budget:
+            chosen, decide = within_budget(chosen, budget, bar, began)
+    else:
+        chosen, decide = of_files(given, out, settings, budget, wishes, bar, began, resume=resume)
     try:
         with bar:
             trained = run_training(chosen, out, resume=resume, observers=[bar], decide=decide)
@@ -115,6 +144,33 @@ def analysed(out: Path) -> Path:
     run = load(out)
     with notes.status("looking at what it has learned"):
         return write_analysis(run, writing_page)
+
+
+def of_files(
+    given: list[str],
+    out: Path,
+    settings: list[str],
+    budget: str,
+    wishes: dict[str, str],
+    bar: TrainingBar,
+    began: float,
+    *,
+    resume: bool,
+) -> tuple[Recipe, Decide | None]:
+    """The recipe for files of the user's own; size and steps are decided once the data is read."""
+    from regard.data.discovery import Wishes
+    from regard.runs.budget import Budget, Deadline
+    from regard.runs.folder import RunFolder
+    from regard.runs.recipe import Recipe
+
+    if resume and RunFolder(out).recipe.exists():
+        raise OptionError(f"{out} has its recipe already; go on with: regard train {out}/recipe.toml --out {out} --resume")
+    time_given = Budget.parse(budget or USUAL_BUDGET)
+    if not time_given.seconds:
+        raise OptionError(f"with files --budget is a time, as 10m; found {budget!r}; or --set training.steps=N")
+    RunFolder(out).check_free()
+    found = from_files(given, Wishes(**wishes), settings, Deadline(time_given.seconds, began), bar.on_phase)
+    return Recipe.of(found.recipe), found.decide
 
 
 def within_budget(recipe: Recipe, budget: str, bar: TrainingBar, began: float) -> tuple[Recipe, Decide | None]:

@@ -61,6 +61,11 @@ class Choices(Generic[AnyPart]):
         """The same alternatives, some of them with defaults of their own."""
         return Choices(self.what, self.base, self.default, {**self.table, **table})
 
+    def without(self, *kinds: str) -> Choices[AnyPart]:
+        """All alternatives but these."""
+        kept = {kind: address for kind, address in self.table.items() if kind not in kinds}
+        return Choices(self.what, self.base, self.default, kept)
+
     def only(self, *kinds: str) -> Choices[AnyPart]:
         """Some of the alternatives, the first of them by default."""
         return Choices(self.what, self.base, kinds[0], {kind: self.table[kind] for kind in kinds})

@@ -84,3 +84,69 @@ def dropout(epochs: float) -> float:
     if epochs <= 1:
         return 0.0
     return round(min(0.4, 0.1 * math.log2(epochs) * 0.75), 2)
+
+
+# -- what an automatic recipe chooses ------------------------------------------------------------------------------
+
+LADDER = ((2, 64), (2, 128), (3, 128), (4, 192), (4, 256), (6, 256), (6, 384), (8, 512))
+"""Layers and widths of encoder–decoders and language models, from small to large."""
+ENCODER_LADDER = ((1, 64), (1, 128), (2, 128), (3, 192), (4, 256), (6, 384))
+"""Of encoders with a head, for which less is enough."""
+PICTURE_LADDER = ((2, 64), (2, 128), (4, 128), (4, 192), (6, 256))
+"""Of Vision Transformers behind a convolutional stem."""
+
+EPOCHS_OF_PAIRS = 40.0
+EPOCHS_OF_LABELS = 8.0
+EPOCHS_OF_TAGS = 30.0
+EPOCHS_OF_TEXT = 12.0
+EPOCHS_OF_PICTURES = 30.0
+
+CHARACTERS_ALONE = 3_000_000  # a shorter text is read character by character
+LONGEST_READING = 512
+
+
+def positions_wanted(parameters: int) -> int:
+    """How many positions a model must see for its size to pay: five for each parameter of its layers."""
+    return 5 * parameters
+
+
+def is_too_large(parameters: int, positions: int) -> bool:
+    """Whether a larger model would only learn the data by heart: more than two parameters a position of an epoch."""
+    return parameters > 2 * positions
+
+
+def picture_side(pixels: int) -> int:
+    """Rows and columns that are read of a picture: its own up to 64, then halved until they are that few."""
+    side = max(8, pixels)
+    while side > 64:
+        side = -(-side // 2)
+    return -(-side // 4) * 4
+
+
+def stem(side: int, width: int) -> tuple[list[int], list[int]]:
+    """Channels and strides of convolutions that leave some 49 to 64 positions of a picture."""
+    channels, strides = [max(8, width // 4)], [1]
+    while side > 8:
+        side = -(-side // 2)
+        channels.append(width // 2 if len(channels) == 1 and side > 8 else width)
+        strides.append(2)
+    return channels, strides
+
+
+def vocabulary(characters: int) -> int:
+    """A piece for every 400 characters, 500 to 16,000."""
+    return max(500, min(16_000, round(characters / 400, -2)))
+
+
+def tokenizer_kind(words: int, distinct_words: int, word_length: float) -> str:
+    """Of one side of a pair, by the words of all but its longest 5 % of texts: letters for single words, whole symbols
+    where few short ones make up all texts (phonemes, notes), else byte pairs."""
+    if words <= 2:
+        return "character"
+    return "whitespace" if distinct_words <= 300 and word_length <= 4 else "bpe"
+
+
+def reading_length(words: int, characters: int) -> int:
+    """Tokens that are read of a text: all but of the longest 5 %, 512 at the most, in multiples of 16."""
+    wanted = max(math.ceil(1.3 * words), characters) + 2
+    return max(16, min(LONGEST_READING, -(-wanted // 16) * 16))

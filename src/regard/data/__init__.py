@@ -59,6 +59,10 @@ class TokenizerPart(Part):
     def train(self, texts: Iterable[str]) -> Tokenizer:
         raise NotImplementedError
 
+    def of_side(self, side: int) -> TokenizerPart:
+        """The one of the source (0) or of the target (1)."""
+        return self
+
     def specials(self) -> Specials | None:
         """Where its special symbols stand; None: where ours do."""
         return None
@@ -85,6 +89,7 @@ TOKENIZERS = Choices(
         "character": "regard.data.modalities.text.tokenizers:CharacterTokenizer",
         "byte": "regard.data.modalities.text.tokenizers:ByteTokenizer",
         "code": "regard.data.modalities.text.tokenizers:CodeTokenizer",
+        "per-side": "regard.data.modalities.text.per_side:PerSideTokenizers",
         "wordpiece": "regard.data.modalities.text.word_pieces:WordPieceTokenizer",
         "imported": "regard.data.modalities.text.tokenizers:ImportedTokenizer",
     },

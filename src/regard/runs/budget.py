@@ -108,18 +108,23 @@ def paced(
     batch = recipe.settled(gathered.extent).training.batch_tokens
     epochs = steps * batch / max(1, gathered.extent.positions)
     if steps < FEWEST_STEPS:
-        needed = deadline.seconds - deadline.left + FEWEST_STEPS * pace.seconds_per_step
-        needed += (rules.VALIDATIONS + 1) * pace.seconds_per_validation
-        raise OptionError(
-            f"a budget of {in_words(deadline.seconds)} leaves {steps} steps of {pace.seconds_per_step:.2f} s, too few "
-            f"to learn anything; give {in_words(1.2 * needed)} or more, a smaller model (--set model.width=…), or "
-            "smaller steps (--set training.batch_tokens=…)"
-        )
+        raise too_short(deadline, pace, steps)
     said(
         f"a step takes {pace.seconds_per_step:.3g} s: {steps:,} steps, {epochs:.3g} epochs, in "
         f"{in_words(deadline.seconds)}"
     )
     return with_steps(recipe, steps)
+
+
+def too_short(deadline: Deadline, pace: Pace, steps: int) -> OptionError:
+    """Said before training, not after it."""
+    needed = deadline.seconds - deadline.left + FEWEST_STEPS * pace.seconds_per_step
+    needed += (rules.VALIDATIONS + 1) * pace.seconds_per_validation
+    return OptionError(
+        f"a budget of {in_words(deadline.seconds)} leaves {steps} steps of {pace.seconds_per_step:.2f} s, too few to "
+        f"learn anything; give {in_words(1.2 * needed)} or more, a smaller model (--set model.width=…), or smaller "
+        "steps (--set training.batch_tokens=…)"
+    )
 
 
 def in_words(seconds: float) -> str:

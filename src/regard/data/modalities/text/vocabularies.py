@@ -50,7 +50,9 @@ class Vocabularies:
         if kept is not None and kept.is_file():
             both = Tokenizer.load(kept, config.specials())
             return cls(both, both, dropout=config.pair_dropout)
-        made = [config.train(texts) for texts in corpus.training_texts(config.joint)]
+        streams = corpus.training_texts(config.joint)
+        sides = [config.of_side(side) for side in range(2)] if len(streams) == 2 else [config]
+        made = [own.train(texts) for own, texts in zip(sides, streams, strict=True)]
         if kept is not None:
             made[0].save(kept)
         return cls(made[0], made[-1], dropout=config.pair_dropout)

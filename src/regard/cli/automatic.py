@@ -1,0 +1,81 @@
+"""Files instead of a recipe: what they hold is looked at, said, and becomes a recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import typer
+
+from regard.cli.console import notes, plain, say
+from regard.core.errors import OptionError
+
+if TYPE_CHECKING:
+    from regard.data.discovery import Wishes
+    from regard.runs.automatic.proposal import Proposal
+    from regard.runs.budget import Deadline
+    from regard.runs.recipe import Recipe
+    from regard.runs.train import Decide, Gathered
+
+USUAL_BUDGET = "30m"
+"""Where files are given and no time: enough for most of the quality on two cores."""
+
+TASK = typer.Option("", "--task", metavar="TASK", help="What to learn from files: translation, classification, …")
+SOURCE_COLUMN = typer.Option("", "--source-column", metavar="NAME", help="Column to translate from.")
+TARGET_COLUMN = typer.Option("", "--target-column", metavar="NAME", help="Column to translate into.")
+TEXT_COLUMN = typer.Option("", "--text-column", metavar="NAME", help="Column of the texts.")
+LABEL_COLUMN = typer.Option("", "--label-column", metavar="NAME", help="Column of the labels.")
+
+
+class Automatic(NamedTuple):
+    """A recipe whose size and steps are still to be measured."""
+
+    recipe: Recipe
+    decide: Decide
+    proposal: Callable[[], Proposal]  # once it is decided
+
+
+def is_recipe(given: Sequence[str]) -> bool:
+    """Whether the words of the command line name a recipe, and not files to learn from."""
+    from regard.runs.recipe import recipes
+
+    return len(given) == 1 and (given[0] in recipes() or given[0].endswith(".toml") or not Path(given[0]).exists())
+
+
+def from_files(
+    given: Sequence[str], wishes: Wishes, settings: Sequence[str], deadline: Deadline, told: Callable[[str], None]
+) -> Automatic:
+    """Looks at the files and says what it sees; what is left to decide waits for the data."""
+    from regard.data.discovery import discover
+    from regard.runs.automatic.questions import propose
+    from regard.runs.automatic.sizes import decide_size
+
+    told("looking at the files")
+    found = discover([Path(one) for one in given], wishes)
+    for line in found.observations:
+        say(f"[dim]found[/dim]    {plain(line)}", to=notes)
+    for line in found.reasons:
+        say(f"[dim]so[/dim]       {plain(line)}", to=notes)
+    for line in found.warnings:
+        say(f"[yellow]mind[/yellow]     {plain(line)}", to=notes)
+    proposal = propose(found)
+    decided = [proposal]
+
+    def decide(gathered: Gathered) -> Recipe:
+        made, recipe = decide_size(proposal, gathered, deadline, settings, told)
+        decided.append(made)
+        for path, value, reason in made.decisions:
+            say(f"[dim]decided[/dim]  {plain(path)} = {plain(value)}" + (f"  [dim]{plain(reason)}[/dim]" if reason else ""),
+                to=notes)  # fmt: skip
+        return recipe
+
+    return Automatic(proposal.first().recipe(*settings), decide, lambda: decided[-1])
+
+
+def check_files(given: Sequence[str], named: Sequence[str]) -> None:
+    """Options about columns belong to files."""
+    if named and is_recipe(given):
+        raise OptionError(
+            f"{', '.join(named)} say what is in files that a model is to be trained on; a recipe says that in [data]"
+        )

@@ -1,0 +1,75 @@
+"""``regard init``: files of your own become a recipe, with the reason for every choice."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+import typer
+
+from regard.cli.automatic import (
+    LABEL_COLUMN, SOURCE_COLUMN, TARGET_COLUMN, TASK, TEXT_COLUMN, USUAL_BUDGET, from_files, is_recipe,
+)  # fmt: skip
+from regard.cli.console import JSON_OPTION, notes, plain, say, write_json
+from regard.core.errors import OptionError
+
+EXAMPLES = """\b
+Examples:
+  regard init mails.csv --out mails.toml
+  regard init train.de train.en --budget 10m --out captions.toml
+  regard init pictures/ --out pictures.toml
+  regard init words.tsv --source-column word --target-column pronunciation --out words.toml
+"""
+
+
+def init(
+    files: list[str] = typer.Argument(help="Files or a folder to learn from."),
+    out: Path = typer.Option(..., "--out", metavar="FILE", help="Recipe to write."),
+    budget: str = typer.Option(USUAL_BUDGET, "--budget", metavar="TIME", help="How long training may take."),
+    task: str = TASK,
+    source_column: str = SOURCE_COLUMN,
+    target_column: str = TARGET_COLUMN,
+    text_column: str = TEXT_COLUMN,
+    label_column: str = LABEL_COLUMN,
+    settings: list[str] = typer.Option([], "--set", metavar="A.B=C", help="Fix a value by its path; repeatable."),
+    as_json: bool = JSON_OPTION,
+) -> None:
+    """Write a recipe for files of your own: looks at them, measures this machine, and says why it chooses what."""
+    from regard.data.discovery import Wishes
+    from regard.runs.budget import Budget, Deadline
+    from regard.runs.folder import RunFolder
+    from regard.runs.train import gather
+    from regard.training import machine
+    from regard.training.observers import Observers
+
+    if is_recipe(files):
+        raise OptionError(f"{files[0]} is a recipe, or no file; init takes files to learn from: a table, texts, pictures")
+    if out.exists():
+        raise OptionError(f"{out} exists; choose another --out, or remove it first")
+    given = Budget.parse(budget)
+    if not given.seconds:
+        raise OptionError(f"--budget is a time here, as 10m; found {budget!r}")
+
+    def told(text: str) -> None:
+        say(f"[dim]{plain(text)} …[/dim]", to=notes)
+
+    deadline = Deadline(given.seconds, time.monotonic())
+    wishes = Wishes(task, source_column, target_column, text_column, label_column=label_column)
+    made = from_files(files, wishes, settings, deadline, told)
+    machine.keep_freed_memory()
+    machine.set_threads(made.recipe.training.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        told("reading the data")
+        made.decide(gather(made.recipe, RunFolder(Path(folder)), machine.Ranks(), Observers()))
+    text = made.proposal().to_toml()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text, encoding="utf-8")
+    if as_json:
+        write_json({"recipe": str(out), "toml": text})
+        return
+    say(f"[bold]{plain(out)}[/bold] is written", to=notes)
+    say(plain(f"next: regard train {out} --out runs/{out.stem}"), style="dim")
+
+
+init.__doc__ = f"{init.__doc__}\n\n{EXAMPLES}"

@@ -1,0 +1,81 @@
+"""How large a model: the largest that sees enough in the time there is, measured on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from regard.core import rules
+from regard.runs.automatic.proposal import Decision, Proposal, Size
+from regard.runs.budget import FEWEST_STEPS, Deadline, Pace, in_words, measure, too_short
+from regard.runs.recipe import Recipe
+from regard.runs.train import Gathered, build_model
+
+SHARE = 0.012  # of the budget, for measuring one size
+SHORTEST, LONGEST = 1.0, 8.0  # seconds
+
+
+class Tried(NamedTuple):
+    """A size that was measured."""
+
+    size: Size
+    pace: Pace
+    steps: int  # that fit in
+    parameters: int  # of the layers; tables that are looked up cost nothing
+    positions: int  # of one step
+
+    @property
+    def seen(self) -> int:
+        return self.steps * self.positions
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether it sees enough for its size."""
+        return self.seen >= rules.positions_wanted(self.parameters)
+
+
+def decide_size(
+    proposal: Proposal, gathered: Gathered, deadline: Deadline, settings: Sequence[str], said: Callable[[str], None]
+) -> tuple[Proposal, Recipe]:
+    """The proposal and its recipe, size and steps decided; ``settings`` of the user's stay as they are."""
+    kept: Tried | None = None
+    for size in proposal.sizes:
+        said(f"measuring a model of {size.name}")
+        found = tried(proposal, gathered, size, deadline, settings)
+        if kept is not None and not found.is_enough:
+            break
+        kept = found
+        if rules.is_too_large(found.parameters, gathered.extent.positions):
+            break
+    assert kept is not None, "a proposal has a size at the least"
+    if kept.steps < FEWEST_STEPS:
+        raise too_short(deadline, kept.pace, kept.steps)
+    epochs = kept.seen / max(1, gathered.extent.positions)
+    steps, why = kept.steps, f"what fits into {in_words(deadline.seconds)}: {kept.pace.seconds_per_step:.3g} s a step"
+    if epochs > proposal.epochs:
+        steps, epochs = max(FEWEST_STEPS, int(steps * proposal.epochs / epochs)), proposal.epochs
+        why = f"{epochs:.0f} epochs; more would be learned by heart"
+    made = proposal.with_decisions(
+        *(Decision(path, value, f"{kept.size.name}: the largest that sees enough in this time") for path, value in
+          kept.size.settings.items()),
+        Decision("model.dropout", rules.dropout(epochs), f"each example is seen {epochs:.2g} times"),
+        Decision("training.steps", steps, why),
+    )  # fmt: skip
+    recipe = made.recipe(*settings)
+    return made, gathered.recipe.model_copy(update={"model": recipe.model, "training": recipe.training})
+
+
+def tried(
+    proposal: Proposal, gathered: Gathered, size: Size, deadline: Deadline, settings: Sequence[str]
+) -> Tried:
+    recipe = proposal.of_size(size).with_decisions(Decision("training.steps", 10**6)).recipe(*settings)
+    seconds = min(LONGEST, max(SHORTEST, SHARE * deadline.seconds))
+    pace = measure(gathered, recipe, seconds)
+    training = recipe.training.settled(recipe.model.width, gathered.extent)
+    return Tried(size, pace, pace.steps_in(max(0.0, deadline.left)), layers_of(recipe, gathered), training.batch_tokens)
+
+
+def layers_of(recipe: Recipe, gathered: Gathered) -> int:
+    """The parameters that every position passes through."""
+    model = build_model(recipe, gathered.task.ports())
+    return sum(weight.numel() for name, weight in model.named_parameters() if "embedding" not in name)
