@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 
 from pydantic import Field
 
@@ -30,31 +31,37 @@ class InverseRootSchedule(SchedulePart):
         return min(step / self.warmup, math.sqrt(self.warmup / step))
 
 
-class CosineSchedule(SchedulePart):
+class DecayPart(SchedulePart):
+    """Up over the warm-up, then down to a share of the base rate, ``final``, at the last step."""
+
+    warmup: int = Field(100, ge=0)
+    final: float = Field(0.0, ge=0)
+
+    def factor(self, step: int, total: int) -> float:
+        if step < self.warmup:
+            return step / self.warmup
+        return self.decayed(min(1.0, (step - self.warmup) / max(1, total - self.warmup)))
+
+    @abstractmethod
+    def decayed(self, progress: float) -> float:
+        """The factor so far on the way down, from 0 at the end of the warm-up to 1 at the last step."""
+
+
+class CosineSchedule(DecayPart):
     """Up over the warm-up, then along a half cosine down to a share of the base rate at the last step."""
 
     kind: str = "cosine"
-    warmup: int = Field(100, ge=0)
-    final: float = Field(0.0, ge=0)
 
-    def factor(self, step: int, total: int) -> float:
-        if step < self.warmup:
-            return step / self.warmup
-        progress = min(1.0, (step - self.warmup) / max(1, total - self.warmup))
+    def decayed(self, progress: float) -> float:
         return self.final + (1 - self.final) * 0.5 * (1 + math.cos(math.pi * progress))
 
 
-class LinearSchedule(SchedulePart):
+class LinearSchedule(DecayPart):
     """Up over the warm-up, then along a line down to a share of the base rate at the last step."""
 
     kind: str = "linear"
-    warmup: int = Field(100, ge=0)
-    final: float = Field(0.0, ge=0)
 
-    def factor(self, step: int, total: int) -> float:
-        if step < self.warmup:
-            return step / self.warmup
-        progress = min(1.0, (step - self.warmup) / max(1, total - self.warmup))
+    def decayed(self, progress: float) -> float:
         return 1 - (1 - self.final) * progress
 
 
