@@ -21,7 +21,7 @@ from regard.attention.places import places_after
 from regard.attention.softmax import AdditiveScore, ScaledDot, Softmax
 from regard.core.anatomy import Anatomy
 from regard.core.answers import Answer
-from regard.core.batch import Batch, Examples
+from regard.core.batch import Examples, TokenBatch
 from regard.core.ports import INPUT, OUTPUT, Ports, tokens_at
 from regard.core.seams import Decodable, Hypothesis
 from regard.core.symbols import EOS, SOS
@@ -210,16 +210,10 @@ class LanguageModelConfig(TaskPart):
 
 
 @dataclass(frozen=True, slots=True)
-class TextBatch(Batch):
-    """Texts with their opening symbol; ``real_N`` are the flat indices of the positions that are not padding."""
+class TextBatch(TokenBatch):
+    """Texts with their opening symbol."""
 
     tokens_BT: Tensor
-    real_N: Tensor
-    targets_N: Tensor
-
-    @property
-    def loss_terms(self) -> int:
-        return len(self.targets_N)
 
 
 class LanguageModel:
@@ -251,7 +245,7 @@ class LanguageModel:
         tokens_BT, lengths_B = pad(items, before=SOS)
         targets_BT, _ = pad(items, after=EOS)
         real_N = np.flatnonzero(np.arange(tokens_BT.shape[1]) < lengths_B[:, None])
-        arrays = (tokens_BT, real_N, targets_BT.ravel()[real_N])
+        arrays = (real_N, targets_BT.ravel()[real_N], tokens_BT)
         return TextBatch(*(torch.from_numpy(array) for array in arrays))
 
     def sums(self, model: nn.Module, batch: TextBatch) -> Sums:

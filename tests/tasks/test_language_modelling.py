@@ -78,7 +78,7 @@ def test_scores_are_over_all_of_the_split() -> None:
     one = task()
     model = model_for(one)
     scores = one.score(Session(model, torch.device("cpu"), Greedy()), "validation")
-    tokens = one.file("validation").open().astype(np.int64)
+    tokens = one.files["validation"].open().astype(np.int64)
     assert (scores["tokens"], scores["characters"]) == (len(tokens) - 1, 95)
     windows = one.examples("validation", 0)
     total = sum(float(one.sums(model, one.collate([window])).sums["loss"]) for window in windows)

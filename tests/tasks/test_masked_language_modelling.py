@@ -83,7 +83,7 @@ def test_a_stretch_stands_between_its_symbols() -> None:
     joined = task().examples("validation", 0)
     assert any(EOS in example.tokens[1:-1] for example in joined), "documents follow one another"
     text = [id for place in range(len(joined)) for id in joined.items.plain(place)[1:-1]]  # type: ignore[attr-defined]
-    assert [EOS, *text] == task().file("validation").open().tolist()
+    assert [EOS, *text] == task().files["validation"].open().tolist()
 
 
 # -- what is hidden ---------------------------------------------------------------------------------------------

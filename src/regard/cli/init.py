@@ -9,7 +9,14 @@ from pathlib import Path
 import typer
 
 from regard.cli.automatic import (
-    LABEL_COLUMN, SOURCE_COLUMN, TARGET_COLUMN, TASK, TEXT_COLUMN, USUAL_BUDGET, from_files, is_recipe,
+    LABEL_COLUMN,
+    SOURCE_COLUMN,
+    TARGET_COLUMN,
+    TASK,
+    TEXT_COLUMN,
+    USUAL_BUDGET,
+    from_files,
+    is_recipe,
 )  # fmt: skip
 from regard.cli.console import JSON_OPTION, notes, plain, say, write_json
 from regard.core.errors import OptionError

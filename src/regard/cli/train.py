@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 import typer
 
 from regard.cli.automatic import (
-    LABEL_COLUMN, SOURCE_COLUMN, TARGET_COLUMN, TASK, TEXT_COLUMN, USUAL_BUDGET, check_files, from_files, is_recipe,
+    LABEL_COLUMN,
+    SOURCE_COLUMN,
+    TARGET_COLUMN,
+    TASK,
+    TEXT_COLUMN,
+    USUAL_BUDGET,
+    check_files,
+    from_files,
+    is_recipe,
 )  # fmt: skip
 from regard.cli.console import JSON_OPTION, TrainingBar, notes, plain, say, write_json
 from regard.cli.ranks import shared

@@ -30,6 +30,19 @@ class Batch:
         return self.loss_terms
 
 
+@dataclass(frozen=True, slots=True)
+class TokenBatch(Batch):
+    """Texts that are to be written: ``real_N`` are the flat indices of the positions that are not padding, and what
+    should stand after each of them is ``targets_N``."""
+
+    real_N: Tensor
+    targets_N: Tensor
+
+    @property
+    def loss_terms(self) -> int:
+        return len(self.targets_N)
+
+
 def move(batch: AnyBatch, device: torch.device) -> AnyBatch:
     """The same batch with every tensor on the device; on the CPU, where batches are made, the batch itself."""
     return batch if device.type == "cpu" else _moved(batch, device)

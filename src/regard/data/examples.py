@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar, runtime_checkable
@@ -83,8 +84,34 @@ class HasLabel(Protocol):
         ...
 
 
+class OfClass:
+    """What is to be said of an example, where that is the class that it belongs to."""
+
+    __slots__ = ()
+    label: str
+
+    @property
+    def target(self) -> str:
+        return self.label
+
+    def answer(self) -> Hashable:
+        return self.label
+
+
+class InTexts(ABC):
+    """An example that is read as one side, however many texts there are in it."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def texts(self) -> tuple[str, ...]: ...
+
+    def sides(self) -> tuple[Iterable[str], ...]:
+        return (self.texts(),)
+
+
 @dataclass(frozen=True, slots=True)
-class Labelled(Generic[Raw]):
+class Labelled(OfClass, InTexts, Generic[Raw]):
     """Something, or two of its kind, and the class that it belongs to; ``group`` names a part of the data to score
     apart. What is labelled is a text here; any other hashable input will do."""
 
@@ -105,10 +132,6 @@ class Labelled(Generic[Raw]):
         return f"{self.raw}\t{self.second}" if self.second else str(self.raw)
 
     @property
-    def target(self) -> str:
-        return self.label
-
-    @property
     def input(self) -> Any:
         """What a modality encodes: one, or two together."""
         return (self.raw, self.second) if self.second else (self.raw,)
@@ -116,14 +139,8 @@ class Labelled(Generic[Raw]):
     def key(self) -> Hashable:
         return (self.raw, self.second) if self.second else self.raw
 
-    def answer(self) -> Hashable:
-        return self.label
-
     def texts(self) -> tuple[str, ...]:
         return (str(self.raw), str(self.second)) if self.second else (str(self.raw),)
-
-    def sides(self) -> tuple[Iterable[str], ...]:
-        return (self.texts(),)
 
     def record(self) -> dict[str, Any]:
         fields = asdict(self)
@@ -136,7 +153,7 @@ class Labelled(Generic[Raw]):
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class Tagged(InTexts):
     """A sentence in words, and a tag for each of them."""
 
     words: tuple[str, ...]
@@ -160,9 +177,6 @@ class Tagged:
 
     def texts(self) -> tuple[str, ...]:
         return (self.source,)
-
-    def sides(self) -> tuple[Iterable[str], ...]:
-        return (self.texts(),)
 
     def record(self) -> dict[str, Any]:
         return asdict(self)
@@ -189,7 +203,7 @@ class Reference(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(InTexts):
     """A question about a context, and its answers; none: the context does not say."""
 
     question: str
@@ -214,9 +228,6 @@ class Asked:
 
     def texts(self) -> tuple[str, ...]:
         return self.question, self.context
-
-    def sides(self) -> tuple[Iterable[str], ...]:
-        return (self.texts(),)
 
     def record(self) -> dict[str, Any]:
         return asdict(self)

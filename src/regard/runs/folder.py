@@ -14,48 +14,31 @@ from regard.core.errors import RecipeError, RunError
 from regard.runs.upgrade import read_run_recipe
 
 
+class FileOf:
+    """The path of a file, or of a folder, whose name is the same in every run folder."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, folder: RunFolder, owner: type[RunFolder]) -> Path:
+        return folder.path / self.name
+
+
 @dataclass(frozen=True, slots=True)
 class RunFolder:
     """Names of the files of a run."""
 
     path: Path
 
-    @property
-    def recipe(self) -> Path:
-        return self.path / "recipe.toml"
-
-    @property
-    def weights(self) -> Path:
-        return self.path / "model.safetensors"
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.path / "checkpoints"
-
-    @property
-    def metrics(self) -> Path:
-        return self.path / "metrics.jsonl"
-
-    @property
-    def ledger(self) -> Path:
-        return self.path / "ledger.json"
-
-    @property
-    def scores(self) -> Path:
-        return self.path / "scores.json"
-
-    @property
-    def environment(self) -> Path:
-        return self.path / "environment.json"
-
-    @property
-    def validation(self) -> Path:
-        """The validation pairs, where they were set aside from the training pairs."""
-        return self.path / "validation.jsonl"
-
-    @property
-    def summary(self) -> Path:
-        return self.path / "summary.json"
+    recipe = FileOf("recipe.toml")
+    weights = FileOf("model.safetensors")
+    checkpoints = FileOf("checkpoints")
+    metrics = FileOf("metrics.jsonl")
+    ledger = FileOf("ledger.json")
+    scores = FileOf("scores.json")
+    environment = FileOf("environment.json")
+    validation = FileOf("validation.jsonl")  # its pairs, where they were set aside from the training pairs
+    summary = FileOf("summary.json")
 
     def require(self, *files: Path) -> None:
         """Raises one error that names everything that is missing."""

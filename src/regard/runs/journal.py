@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from regard.core.errors import OptionError, RunError
+from regard.core.errors import RunError
 from regard.core.files import write_text
+from regard.core.packages import optional
 
 
 class SilentObserver:
@@ -80,13 +81,11 @@ class TensorBoard(SilentObserver):
     """The same figures as TensorBoard events, below ``tensorboard/`` in the run folder."""
 
     def __init__(self, folder: Path, every: int) -> None:
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError as error:
-            raise OptionError(
-                "training.tensorboard needs the tensorboard package: pip install 'regard[tensorboard]'"
-            ) from error
-        self.open = partial(SummaryWriter, str(folder))
+        tensorboard = optional(
+            "torch.utils.tensorboard",
+            "training.tensorboard needs the tensorboard package: pip install 'regard[tensorboard]'",
+        )
+        self.open = partial(tensorboard.SummaryWriter, str(folder))
         self.every = every
 
     def on_start(self, total_steps: int, step: int) -> None:

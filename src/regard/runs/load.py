@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -40,6 +40,8 @@ from regard.tasks.sentence_vectors import Embedder, around
 from regard.tasks.translation import stripped
 from regard.training import checkpoints, machine
 
+Capability = TypeVar("Capability")
+
 
 @dataclass
 class Run:
@@ -66,34 +68,40 @@ class Run:
         """One use of the model, with the recipe's way of decoding where no other is given."""
         return Session(self.model, self.device, options or self.recipe.decoding, self.other, progress)
 
+    def task_that(self, can: type[Capability], refusal: str) -> Capability:
+        """The task, where it is able to do what is asked of it."""
+        if not isinstance(self.task, can):
+            raise OptionError(refusal)
+        return self.task
+
     @cached_property
     def engine(self) -> TorchEngine:
         """The model's own, where it goes from text to text."""
-        if not isinstance(self.task, Translates):
-            raise OptionError(
-                f"{self.folder.path} ({self.recipe.task.kind}) answers no sources, so no given answers can be scored; "
-                "name a run that goes from text to text"
-            )
-        return self.task.engine(self.model, self.device)
+        task = self.task_that(
+            Translates,
+            f"{self.folder.path} ({self.recipe.task.kind}) answers no sources, so no given answers can be scored; "
+            "name a run that goes from text to text",
+        )
+        return task.engine(self.model, self.device)
 
     @cached_property
     def continuation(self) -> Continuation:
         """What writes on from prompts, where the run is a language model."""
-        if not isinstance(self.task, Continues):
-            raise OptionError(
-                f"{self.folder.path} answers texts ({self.recipe.task.kind}) and does not write on from a prompt; "
-                "give it texts, or name the run of a language model"
-            )
-        return self.task.continuation(self.session())
+        task = self.task_that(
+            Continues,
+            f"{self.folder.path} answers texts ({self.recipe.task.kind}) and does not write on from a prompt; "
+            "give it texts, or name the run of a language model",
+        )
+        return task.continuation(self.session())
 
     def fill(self, texts: Sequence[str], top_k: int = 5) -> list[list[list[Guess]]]:
         """For each text, and each mask in it, the most probable pieces, best first."""
-        if not isinstance(self.task, Fills):
-            raise OptionError(
-                f"{self.folder.path} ({self.recipe.task.kind}) guesses no hidden words; name the run of a masked "
-                "language model"
-            )
-        return self.task.filling(self.session()).fill([texts] if isinstance(texts, str) else texts, top_k)
+        task = self.task_that(
+            Fills,
+            f"{self.folder.path} ({self.recipe.task.kind}) guesses no hidden words; name the run of a masked "
+            "language model",
+        )
+        return task.filling(self.session()).fill([texts] if isinstance(texts, str) else texts, top_k)
 
     def states(self, texts: Sequence[str]) -> list[Tensor]:
         """For each text states_SD of its tokens, the symbols around them included; what the body cannot hold is cut,

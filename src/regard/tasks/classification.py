@@ -110,7 +110,9 @@ class Classification:
         self.corpus = corpus
         self.modalities = modalities
         self.seed = seed
+        self.labels = config.labels
         self.modality = modalities.input.limited(config.max_length, config.keep)
+        self.max_length = self.modality.max_length
         self.static_shapes = self.modality.lazy
         self.places = {label: place for place, label in enumerate(config.labels)}
         check_known_labels(((one.label, one) for own in corpus.splits.values() for one in own), self.places)
@@ -118,14 +120,6 @@ class Classification:
             split: self.encode(own, split) for split, own in corpus.splits.items()
         }  # fmt: skip
         self._weights_C = self._class_weights() if config.balance == "classes" and "train" in corpus.splits else None
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        return self.config.labels
-
-    @property
-    def max_length(self) -> int:
-        return self.modality.max_length
 
     def ports(self) -> Ports:
         return self.modalities.ports()
@@ -250,7 +244,9 @@ class Classification:
 
     def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """The same for texts and labels that a user gives."""
-        given = [Given(self.modality.parse(pair.source), pair) for pair in pairs]
+        given = [
+            Given(self.modality.parse(pair.source), pair.target, pair.source, pair.line, pair.origin) for pair in pairs
+        ]
         check_known_labels(((one.label, one) for one in given), self.places)
         return self.judge(session, given, self.gathered(self.encode(given)))
 
@@ -282,27 +278,11 @@ class Given(NamedTuple):
     """An input and the label that a user gives it."""
 
     input: Any
-    pair: Pair
-
-    @property
-    def label(self) -> str:
-        return self.pair.target
-
-    @property
-    def group(self) -> str:
-        return ""
-
-    @property
-    def line(self) -> int:
-        return self.pair.line
-
-    @property
-    def origin(self) -> str:
-        return self.pair.origin
-
-    @property
-    def source(self) -> str:
-        return self.pair.source
+    label: str
+    source: str
+    line: int
+    origin: str
+    group: str = ""
 
 
 class Decoded(Sequence[Classified]):

@@ -19,7 +19,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.core.answers import Answer
-from regard.core.batch import Batch, Examples
+from regard.core.batch import Examples, TokenBatch
 from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
 from regard.core.ports import Ports
@@ -30,7 +30,7 @@ from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
-from regard.data.modalities.text.token_files import TokenFile, token_file
+from regard.data.modalities.text.token_files import TokenFiles
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.wording import random_ids, token_axis
@@ -105,18 +105,12 @@ class TokenWindows(Sequence[TokenWindow]):
 
 
 @dataclass(frozen=True, slots=True)
-class WindowBatch(Batch):
-    """Windows side by side; ``real_N`` are the flat indices of positions that are not padding."""
+class WindowBatch(TokenBatch):
+    """Windows side by side; ``place`` is the number of the first among all windows."""
 
     tokens_BT: Tensor
     segments_BT: Tensor | None
-    real_N: Tensor
-    targets_N: Tensor
     place: int
-
-    @property
-    def loss_terms(self) -> int:
-        return len(self.targets_N)
 
 
 class LanguageModelling:
@@ -132,7 +126,7 @@ class LanguageModelling:
         self.vocabularies = vocabularies
         self.seed = seed
         self.additive = not config.carry  # what a stream remembers belongs to the batch before
-        self._files: dict[str, TokenFile] = {}
+        self.files = TokenFiles(corpus.splits, vocabularies.target)
         self._held: dict[bool, tuple[int, Any]] = {}  # training or not: the last place, and what is remembered there
         self._restored: dict[str, Tensor] = {}
 
@@ -145,17 +139,10 @@ class LanguageModelling:
 
     # -- examples and batches -------------------------------------------------------------------------------
 
-    def file(self, split: str) -> TokenFile:
-        """The split's tokens, made on first use."""
-        if split not in self._files:
-            texts = self.corpus.splits[split]
-            self._files[split] = token_file(texts, self.tokenizer)
-        return self._files[split]
-
     def examples(self, split: str, epoch: int) -> Examples:
         if split not in self.corpus.splits:
             return Examples()
-        tokens, context = self.file(split).open(), self.config.context
+        tokens, context = self.files[split].open(), self.config.context
         if split != "train":
             return self.gathered(TokenWindows(tokens, context, whole=False))
         if len(tokens) <= context:
@@ -179,9 +166,9 @@ class LanguageModelling:
         segments_BT = None
         if self.config.documents == "apart":
             segments_BT = torch.from_numpy((tokens_BT == self.tokenizer.specials.eos).cumsum(axis=1))
-        arrays = (tokens_BT, real_N, targets_BT.ravel()[real_N])
-        tokens, real, targets = (torch.from_numpy(array) for array in arrays)
-        return WindowBatch(tokens, segments_BT, real, targets, items[0].place)
+        arrays = (real_N, targets_BT.ravel()[real_N], tokens_BT)
+        real, targets, tokens = (torch.from_numpy(array) for array in arrays)
+        return WindowBatch(real, targets, tokens, segments_BT, items[0].place)
 
     # -- probes ---------------------------------------------------------------------------------------------
 
@@ -265,7 +252,7 @@ class LanguageModelling:
         """Perplexity, and bits for each character where the split's characters are known."""
         if split not in self.corpus.splits:
             return {}
-        file = self.file(split)
+        file = self.files[split]
         bits = means["loss"] * (file.tokens - 1) / max(file.characters, 1) / math.log(2)
         return {"perplexity": math.exp(min(means["loss"], 700.0)), "bits_per_character": bits}
 
@@ -298,7 +285,7 @@ class LanguageModelling:
             batches = in_length_order(examples.lengths_NA, SCORED_AT_ONCE)
         totals, count = summed(self, session, examples, batches)
         means = {name: totals.get(name, 0.0) / max(count, 1) for name in ("loss", "token_accuracy")}
-        return {**means, **self.derived(split, means), "tokens": count, "characters": self.file(split).characters}
+        return {**means, **self.derived(split, means), "tokens": count, "characters": self.files[split].characters}
 
 
 def forward_window(model: nn.Module, probe: Probe) -> Tensor:

@@ -26,7 +26,7 @@ from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
-from regard.data.modalities.text.token_files import TokenFile, token_file
+from regard.data.modalities.text.token_files import TokenFiles
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.word_pieces import continues_word
@@ -125,7 +125,7 @@ class MaskedLanguageModelling:
         self.corpus = corpus
         self.vocabularies = vocabularies
         self.seed = seed
-        self._files: dict[str, TokenFile] = {}
+        self.files = TokenFiles(corpus.splits, vocabularies.target)
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -143,19 +143,12 @@ class MaskedLanguageModelling:
         goes_on_W = continues_word(self.tokenizer) if config.words == "whole" else None
         return Masking(config.share, config.masked, config.random, specials.mask, ordinary_W, goes_on_W)
 
-    def file(self, split: str) -> TokenFile:
-        """The split's tokens, made on first use."""
-        if split not in self._files:
-            texts = self.corpus.splits[split]
-            self._files[split] = token_file(texts, self.tokenizer)
-        return self._files[split]
-
     def examples(self, split: str, epoch: int) -> Examples:
         if split not in self.corpus.splits:
             return Examples()
         pairs = self.config.second == "next"
         specials, room = self.tokenizer.specials, self.config.context - 2 - pairs
-        tokens = self.file(split).open()
+        tokens = self.files[split].open()
         trained = split == "train"
         if self.config.documents == "apart":
             spans_N2 = document_spans(tokens, specials.eos, room)

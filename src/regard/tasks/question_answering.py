@@ -229,8 +229,8 @@ class QuestionAnswering:
     def sums(self, model: nn.Module, batch: QuestionBatch) -> Sums:
         """The mean of the two cross-entropies over the places of the context and the one that says "not here"."""
         starts_BS, lasts_BS, nowhere_B = places(model, batch)
-        start_B = torch.where(batch.starts_B == NOT_HERE, nowhere_B, batch.starts_B)
-        last_B = torch.where(batch.lasts_B == NOT_HERE, nowhere_B, batch.lasts_B)
+        spans_B2 = torch.where(batch.spans_B2 == NOT_HERE, nowhere_B[:, None], batch.spans_B2)
+        start_B, last_B = spans_B2.unbind(dim=1)
         loss = functional.nll_loss(starts_BS, start_B, reduction="sum")
         loss = (loss + functional.nll_loss(lasts_BS, last_B, reduction="sum")) / 2
         right = ((starts_BS.argmax(dim=-1) == start_B) & (lasts_BS.argmax(dim=-1) == last_B)).sum()

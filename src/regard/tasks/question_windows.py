@@ -122,16 +122,15 @@ class QuestionFrame:
 
 @dataclass(frozen=True, slots=True)
 class QuestionBatch(TextBatch):
-    """Windows side by side; ``context_BS`` says which tokens are the context's, ``starts_B`` and ``lasts_B`` where the
-    answer stands in the row."""
+    """Windows side by side; ``context_BS`` says which tokens are the context's, ``spans_B2`` with which token of the
+    row the answer starts and which is its last."""
 
     context_BS: Tensor
-    starts_B: Tensor
-    lasts_B: Tensor
+    spans_B2: Tensor
 
     @property
     def loss_terms(self) -> int:
-        return len(self.starts_B)
+        return len(self.spans_B2)
 
 
 def collate_windows(frame: QuestionFrame, stretches: Sequence[QuestionWindow]) -> QuestionBatch:
@@ -142,6 +141,5 @@ def collate_windows(frame: QuestionFrame, stretches: Sequence[QuestionWindow]) -
     context_BS = (places_S >= before_B[:, None]) & (places_S < (before_B + sizes_B)[:, None])
     firsts_B = np.array([one.first for one in stretches])
     held_B2 = np.array([(one.start, one.last) for one in stretches])
-    rows_B2 = np.where(held_B2 == NOT_HERE, NOT_HERE, held_B2 + (before_B - firsts_B)[:, None])
-    starts_B, lasts_B = (torch.from_numpy(rows_B2[:, side]) for side in (0, 1))
-    return QuestionBatch(text, torch.from_numpy(context_BS), starts_B, lasts_B)
+    spans_B2 = np.where(held_B2 == NOT_HERE, NOT_HERE, held_B2 + (before_B - firsts_B)[:, None])
+    return QuestionBatch(text, torch.from_numpy(context_BS), torch.from_numpy(spans_B2))

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from regard.core.anatomy import anatomy_of
 from regard.core.answers import Answer
-from regard.core.batch import Batch, Examples, move
+from regard.core.batch import Examples, TokenBatch, move
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs
 from regard.core.ports import Ports
@@ -65,18 +65,12 @@ class TranslationConfig(TeacherForcing):
 
 
 @dataclass(frozen=True, slots=True)
-class PairBatch(Batch):
-    """A batch of pairs; ``real_N`` are the flat indices of the target positions that are not padding."""
+class PairBatch(TokenBatch):
+    """Sources, and their targets as the decoder reads them."""
 
     source_BS: Tensor
     source_lengths_B: Tensor
     target_in_BT: Tensor
-    real_N: Tensor
-    targets_N: Tensor
-
-    @property
-    def loss_terms(self) -> int:
-        return len(self.targets_N)
 
 
 class Translation:
@@ -122,7 +116,7 @@ class Translation:
         target_out_BT, _ = pad([pair.target for pair in items], after=target.eos, fill=target.pad)
         real_N = np.flatnonzero(np.arange(target_in_BT.shape[1]) < lengths_B[:, None])
         targets_N = target_out_BT.ravel()[real_N]
-        arrays = (source_BS, source_lengths_B, target_in_BT, real_N, targets_N)
+        arrays = (real_N, targets_N, source_BS, source_lengths_B, target_in_BT)
         return PairBatch(*(torch.from_numpy(array) for array in arrays))
 
     def probe(self, session: Session, raw: str, target: str = "") -> Probe:

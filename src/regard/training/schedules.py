@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Annotated, Self
 
 from pydantic import Field
@@ -41,45 +42,43 @@ class InverseRootSchedule(SchedulePart):
         return min(step / self.warmup, math.sqrt(self.warmup / step))
 
 
-class DecayingSchedule(SchedulePart):
-    """Up over the warm-up, then down to a share of the base rate at the last step."""
+class DecayPart(SchedulePart):
+    """Up over the warm-up, then down to a share of the base rate, ``final``, at the last step."""
 
     final: float = Field(0.0, ge=0)
 
     def factor(self, step: int, total: int) -> float:
         if step < self.warmup:
             return step / self.warmup
-        progress = min(1.0, (step - self.warmup) / max(1, total - self.warmup))
-        return self.final + (1 - self.final) * self.left(progress)
+        return self.decayed(min(1.0, (step - self.warmup) / max(1, total - self.warmup)))
 
-    def left(self, progress: float) -> float:
-        """How much of the way down is still to go, from 1 to 0."""
-        raise NotImplementedError
+    @abstractmethod
+    def decayed(self, progress: float) -> float:
+        """The factor so far on the way down, from 0 at the end of the warm-up to 1 at the last step."""
 
 
-class CosineSchedule(DecayingSchedule):
+class CosineSchedule(DecayPart):
     """Up over the warm-up, then along a half cosine down to a share of the base rate at the last step."""
 
     kind: str = "cosine"
 
-    def left(self, progress: float) -> float:
-        return 0.5 * (1 + math.cos(math.pi * progress))
+    def decayed(self, progress: float) -> float:
+        return self.final + (1 - self.final) * 0.5 * (1 + math.cos(math.pi * progress))
 
 
-class LinearSchedule(DecayingSchedule):
+class LinearSchedule(DecayPart):
     """Up over the warm-up, then along a line down to a share of the base rate at the last step."""
 
     kind: str = "linear"
 
-    def left(self, progress: float) -> float:
-        return 1 - progress
+    def decayed(self, progress: float) -> float:
+        return 1 - (1 - self.final) * progress
 
 
 class ConstantSchedule(SchedulePart):
     """The base rate after the warm-up."""
 
     kind: str = "constant"
-    warmup: int = Field(0, ge=0)
 
     def factor(self, step: int, total: int) -> float:
         return min(1.0, step / self.warmup) if self.warmup else 1.0

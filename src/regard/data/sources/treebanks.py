@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from pydantic import Field
-
 from regard.core.errors import DataError
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
@@ -16,7 +14,7 @@ from regard.data.readers import read_lines
 from regard.data.sources.entries import ExampleEntry
 from regard.data.sources.example_files import ExampleFiles
 from regard.data.sources.files import Found
-from regard.data.sources.world import WORLD, WorldData
+from regard.data.sources.world import WORLD, WorldPairs
 from regard.data.trees import Tree, parse
 
 Labels = Literal["whole", "bare"]
@@ -40,14 +38,10 @@ class TreeFiles(ExampleFiles[ExampleEntry, Pair]):
         return read_trees(found.paths[0], split, ledger, self.labels)
 
 
-class WorldTrees(WorldData):
+class WorldTrees(WorldPairs):
     """The English sentences of the small world with their trees, in the splits of kind small-world."""
 
     kind: str = "world-trees"
-    train_size: int = Field(default=60_000, ge=1)
-    validation_size: int = Field(default=1000, ge=1)
-    test_size: int = Field(default=1000, ge=0)
-    compositional_size: int = Field(default=1000, ge=0)
 
     def load(self, seed: int, ledger: Ledger) -> Corpus[Pair]:
         return self.gather(lambda pair, line: [pair_of(parse(pair.tree), line, WORLD)], seed, ledger)

@@ -50,14 +50,19 @@ class WorldData(DataPart):
         return Corpus(gathered(made, WORLD, ledger), ledger)
 
 
-class SmallWorld(WorldData):
-    """Sentences of the small world in two languages, with gold alignments."""
+class WorldPairs(WorldData):
+    """Pairs for a model that writes, which takes more sentences than to tell classes apart."""
 
-    kind: str = "small-world"
     train_size: int = Field(default=60_000, ge=1)
     validation_size: int = Field(default=1000, ge=1)
     test_size: int = Field(default=1000, ge=0)
     compositional_size: int = Field(default=1000, ge=0)
+
+
+class SmallWorld(WorldPairs):
+    """Sentences of the small world in two languages, with gold alignments."""
+
+    kind: str = "small-world"
 
     def load(self, seed: int, ledger: Ledger) -> Corpus[Pair]:
         drawn = self.drawn(seed)

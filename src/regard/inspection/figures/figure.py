@@ -11,6 +11,7 @@ from typing import Any
 
 from regard.core.errors import OptionError
 from regard.core.files import write_atomically, write_text
+from regard.core.packages import optional
 from regard.inspection.figures.alignments import UNPRINTABLE
 
 LONGEST = 32  # signs of a label
@@ -82,11 +83,7 @@ class Figure:
 
 def matplotlib() -> Any:
     """The library, which is not among those that every installation has."""
-    try:
-        import matplotlib as library
-    except ImportError as error:
-        raise OptionError("figures need matplotlib; install it with: pip install 'regard[figures]'") from error
-    return library
+    return optional("matplotlib", "figures need matplotlib; install it with: pip install 'regard[figures]'")
 
 
 def legible(text: str) -> str:

@@ -26,31 +26,33 @@ from regard.layers.feed_forward import FeedForward, GatedFeedForward
 from regard.runs.load import Run
 
 
+class HasNorms:
+    """Something whose vectors are measured position by position."""
+
+    norms: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        return sum(self.norms) / len(self.norms)
+
+
 @dataclass(frozen=True)
-class StreamNorms:
+class StreamNorms(HasNorms):
     """‖x‖₂ after one layer, by position."""
 
     name: str
     tokens: tuple[str, ...]
     norms: tuple[float, ...]
 
-    @property
-    def mean(self) -> float:
-        return sum(self.norms) / len(self.norms)
-
 
 @dataclass(frozen=True)
-class HeadWrites:
+class HeadWrites(HasNorms):
     """‖what one head writes‖₂ by position."""
 
     name: str
     head: int
     tokens: tuple[str, ...]
     norms: tuple[float, ...]
-
-    @property
-    def mean(self) -> float:
-        return sum(self.norms) / len(self.norms)
 
     @property
     def sentence(self) -> str:

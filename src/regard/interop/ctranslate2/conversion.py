@@ -10,6 +10,7 @@ import numpy as np
 
 from regard.core.config import nearest
 from regard.core.errors import OptionError, RunError
+from regard.core.packages import optional
 from regard.interop.ctranslate2.specification import check_expressible, specification
 from regard.interop.folders import check_no_head, new_folder
 from regard.runs.load import Run
@@ -23,11 +24,7 @@ MODEL = "model.bin"
 
 def library() -> Any:
     """The package, or how to get it."""
-    try:
-        import ctranslate2
-    except ImportError as error:
-        raise OptionError("ctranslate2 is not installed: pip install 'regard[ctranslate2]'") from error
-    return ctranslate2
+    return optional("ctranslate2", "ctranslate2 is not installed: pip install 'regard[ctranslate2]'")
 
 
 def check_heads(dtype: str) -> None:

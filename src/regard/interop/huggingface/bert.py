@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from regard.interop.huggingface.family import Family
 from regard.interop.huggingface.files import Stored
 from regard.interop.huggingface.settings import ACTIVATIONS, Setting, Settings, at
-from regard.interop.huggingface.tensors import Pairing, Same, Stacked
+from regard.interop.huggingface.tensors import Pairing, Same, Stacked, both
 
 ONE_MATRIX = {True: "output"}
 """Words in and words out; nobody publishes them apart."""
@@ -56,12 +57,6 @@ SETTINGS = Settings(
 # -- tensors ----------------------------------------------------------------------------------------------------
 
 
-def both(ours: str, theirs: str) -> Iterator[Pairing]:
-    """The weight and the bias of a linear layer or a norm."""
-    for what in ("weight", "bias"):
-        yield Pairing(f"{ours}.{what}", (f"{theirs}.{what}",))
-
-
 def projected(width: int, theirs: tuple[str, str, str]) -> Iterator[Pairing]:
     """Queries, keys and values, which stand below one another in ours."""
     shaping = Stacked((width,) * 3, (Same(),) * 3)
@@ -78,20 +73,32 @@ def embedded(segments: int) -> Iterator[Pairing]:
     yield from both("norm", "embeddings.LayerNorm")
 
 
-def layer(width: int) -> Iterator[Pairing]:
-    yield from projected(width, ("attention.self.query", "attention.self.key", "attention.self.value"))
-    yield from both("attention.output", "attention.output.dense")
-    yield from both("attention_residual.norm", "attention.output.LayerNorm")
-    yield from both("feed_forward.inner", "intermediate.dense")
-    yield from both("feed_forward.outer", "output.dense")
-    yield from both("feed_forward_residual.norm", "output.LayerNorm")
+PROJECTIONS = ("attention.self.query", "attention.self.key", "attention.self.value")
+PARTS = (
+    "attention.output",
+    "attention_residual.norm",
+    "feed_forward.inner",
+    "feed_forward.outer",
+    "feed_forward_residual.norm",
+)
+"""Of a layer of ours, apart from the projections of its attention."""
+LAYER = (
+    "attention.output.dense", "attention.output.LayerNorm", "intermediate.dense", "output.dense", "output.LayerNorm"
+)  # fmt: skip
+"""The same of theirs."""
+
+
+def layer(width: int, queries_keys_values: tuple[str, str, str], parts: tuple[str, ...]) -> Iterator[Pairing]:
+    yield from projected(width, queries_keys_values)
+    for ours, theirs in zip(PARTS, parts, strict=True):
+        yield from both(ours, theirs)
 
 
 def body(table: Mapping[str, Any], prefix: str) -> Iterator[Pairing]:
     for pairing in embedded(table["segments"]):
         yield pairing.inside("", prefix)
     for number in range(table["layers"]):
-        for pairing in layer(table["width"]):
+        for pairing in layer(table["width"], PROJECTIONS, LAYER):
             yield pairing.inside(f"layers.{number}.", f"{prefix}encoder.layer.{number}.")
     if table["pooler"] == "tanh":
         yield from both("pooler.dense", f"{prefix}pooler.dense")
@@ -127,16 +134,31 @@ def write_more(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     return {"intermediate_size": width, "attention_probs_dropout_prob": 0.0}
 
 
-BERT = Family(
-    architecture="BertForMaskedLM",
-    model_type="bert",
-    kind="bert",
-    settings=SETTINGS,
-    vocabulary={"vocab_size": 30522, "pad_token_id": 0},
-    tensors=tensors,
-    prefix="bert.",
+def encoder_family(
+    name: str,
+    settings: Settings,
+    vocabulary: Mapping[str, int],
+    tensors: Callable[[Mapping[str, Any]], Iterator[Pairing]],
+) -> Family:
+    """BERT or a relative of it: what follows from its name, and what all of them are for."""
+    model_type = name.lower()
+    return Family(
+        architecture=f"{name}ForMaskedLM",
+        model_type=model_type,
+        kind="bert",
+        settings=settings,
+        vocabulary=vocabulary,
+        tensors=tensors,
+        prefix=f"{model_type}.",
+        unneeded=(re.compile(rf"{model_type}\.embeddings\.position_ids"),),
+        task="masked-language-model",
+        also=(f"{name}Model",),
+    )
+
+
+BERT = replace(
+    encoder_family("Bert", SETTINGS, {"vocab_size": 30522, "pad_token_id": 0}, tensors),
     unneeded=(re.compile(r"bert\.embeddings\.position_ids"), re.compile(r"cls\.seq_relationship\.(weight|bias)")),
-    task="masked-language-model",
     copies=("cls.predictions.decoder.weight",),
     write_more=write_more,
     settle=settle_pooler,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
-from regard.interop.huggingface.bert import FIXED, ONE_MATRIX, both, embedded, projected
-from regard.interop.huggingface.family import Family
+from regard.interop.huggingface.bert import FIXED, ONE_MATRIX, embedded, encoder_family, layer
 from regard.interop.huggingface.settings import ACTIVATIONS, Setting, Settings, at
-from regard.interop.huggingface.tensors import Pairing
+from regard.interop.huggingface.tensors import Pairing, both
 
 SETTINGS = Settings(
     given=(
@@ -28,20 +27,15 @@ SETTINGS = Settings(
 )
 
 
-def layer(width: int) -> Iterator[Pairing]:
-    yield from projected(width, ("attention.q_lin", "attention.k_lin", "attention.v_lin"))
-    yield from both("attention.output", "attention.out_lin")
-    yield from both("attention_residual.norm", "sa_layer_norm")
-    yield from both("feed_forward.inner", "ffn.lin1")
-    yield from both("feed_forward.outer", "ffn.lin2")
-    yield from both("feed_forward_residual.norm", "output_layer_norm")
+PROJECTIONS = ("attention.q_lin", "attention.k_lin", "attention.v_lin")
+LAYER = ("attention.out_lin", "sa_layer_norm", "ffn.lin1", "ffn.lin2", "output_layer_norm")
 
 
 def tensors(table: Mapping[str, Any]) -> Iterator[Pairing]:
     for pairing in embedded(segments=0):
         yield pairing.inside("", "distilbert.")
     for number in range(table["layers"]):
-        for pairing in layer(table["width"]):
+        for pairing in layer(table["width"], PROJECTIONS, LAYER):
             yield pairing.inside(f"layers.{number}.", f"distilbert.transformer.layer.{number}.")
     yield from both("head.dense", "vocab_transform")
     yield from both("head.norm", "vocab_layer_norm")
@@ -52,19 +46,10 @@ def write_more(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     return {"hidden_dim": at(table, "feed_forward.width") or 4 * table["width"], "attention_dropout": 0.0}
 
 
-DISTILBERT = Family(
-    architecture="DistilBertForMaskedLM",
-    model_type="distilbert",
-    kind="bert",
-    settings=SETTINGS,
-    vocabulary={"vocab_size": 30522, "pad_token_id": 0},
-    tensors=tensors,
-    prefix="distilbert.",
-    unneeded=(re.compile(r"distilbert\.embeddings\.position_ids"),),
-    task="masked-language-model",
+DISTILBERT = replace(
+    encoder_family("DistilBert", SETTINGS, {"vocab_size": 30522, "pad_token_id": 0}, tensors),
     copies=("vocab_projector.weight",),
     write_more=write_more,
-    also=("DistilBertModel",),
     head="vocab_",
     suits=lambda table: table["segments"] == 0,
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.interop.huggingface.family import HEAD, Family
 from regard.interop.huggingface.settings import ACTIVATIONS, TIED, Setting, Settings
-from regard.interop.huggingface.tensors import Pairing, Transposed
+from regard.interop.huggingface.tensors import Pairing, Transposed, both
 
 SETTINGS = Settings(
     given=(
@@ -58,22 +58,15 @@ SETTINGS = Settings(
 MODEL = (
     Pairing("embedding.weight", ("wte.weight",)),
     Pairing("stack.position.table_SD", ("wpe.weight",)),
-    Pairing("stack.norm.weight", ("ln_f.weight",)),
-    Pairing("stack.norm.bias", ("ln_f.bias",)),
+    *both("stack.norm", "ln_f"),
 )
 LAYER = (
-    Pairing("attention_residual.norm.weight", ("ln_1.weight",)),
-    Pairing("attention_residual.norm.bias", ("ln_1.bias",)),
-    Pairing("attention.project.weight", ("attn.c_attn.weight",), Transposed()),
-    Pairing("attention.project.bias", ("attn.c_attn.bias",)),
-    Pairing("attention.output.weight", ("attn.c_proj.weight",), Transposed()),
-    Pairing("attention.output.bias", ("attn.c_proj.bias",)),
-    Pairing("feed_forward_residual.norm.weight", ("ln_2.weight",)),
-    Pairing("feed_forward_residual.norm.bias", ("ln_2.bias",)),
-    Pairing("feed_forward.inner.weight", ("mlp.c_fc.weight",), Transposed()),
-    Pairing("feed_forward.inner.bias", ("mlp.c_fc.bias",)),
-    Pairing("feed_forward.outer.weight", ("mlp.c_proj.weight",), Transposed()),
-    Pairing("feed_forward.outer.bias", ("mlp.c_proj.bias",)),
+    *both("attention_residual.norm", "ln_1"),
+    *both("attention.project", "attn.c_attn", Transposed()),
+    *both("attention.output", "attn.c_proj", Transposed()),
+    *both("feed_forward_residual.norm", "ln_2"),
+    *both("feed_forward.inner", "mlp.c_fc", Transposed()),
+    *both("feed_forward.outer", "mlp.c_proj", Transposed()),
 )
 PREFIX = "transformer."
 

@@ -13,7 +13,7 @@ from regard.core.errors import RunError
 from regard.interop.huggingface.family import HEAD, Family
 from regard.interop.huggingface.files import Stored
 from regard.interop.huggingface.settings import ACTIVATIONS, Setting, Settings, at
-from regard.interop.huggingface.tensors import Interleaved, Pairing, Row, Same, Stacked
+from regard.interop.huggingface.tensors import Interleaved, Pairing, Row, Same, Stacked, both
 from regard.layers.positions import sinusoids
 
 SIZES = (
@@ -93,8 +93,7 @@ def layer_tensors(width: int, attention: Mapping[str, str]) -> Iterator[Pairing]
             yield from linear(f"{ours}.project", tuple(f"{theirs}.{name}_proj" for name in "qkv"), width)
         yield from written(f"{ours}.output", f"{theirs}.out_proj")
         yield from norm(f"{ours}_residual.norm", f"{theirs}_layer_norm")
-    yield Pairing("feed_forward.inner.weight", ("fc1.weight",), READS)
-    yield Pairing("feed_forward.inner.bias", ("fc1.bias",))
+    yield from both("feed_forward.inner", "fc1", READS)
     yield from written("feed_forward.outer", "fc2")
     yield from norm("feed_forward_residual.norm", "final_layer_norm")
 
@@ -187,7 +186,6 @@ def write_ties(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     return {**write_sides(table, problems), SHARE: share, TIE: tie}
 
 
-UNNEEDED = (re.compile(r"model\.(encoder|decoder)\.embed_positions\.weight"),)  # computed, not learned
 MARIAN = Family(
     architecture="MarianMTModel",
     model_type="marian",
@@ -196,7 +194,7 @@ MARIAN = Family(
     vocabulary={"vocab_size": 58101, "decoder_start_token_id": 58100, "pad_token_id": 58100, "eos_token_id": 0},
     tensors=tensors,
     prefix="model.",
-    unneeded=UNNEEDED,
+    unneeded=(re.compile(r"model\.(encoder|decoder)\.embed_positions\.weight"),),  # computed, not learned
     task="translation",
     copies=(HEAD, ENCODER_WORDS, DECODER_WORDS),
     more=frozenset({*PAIRED, SHARE, TIE, "decoder_vocab_size"}),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from regard.interop.huggingface import bert
-from regard.interop.huggingface.family import Family
 from regard.interop.huggingface.settings import Setting, Settings, at
-from regard.interop.huggingface.tensors import Pairing
+from regard.interop.huggingface.tensors import Pairing, both
 
 SETTINGS = Settings(
     # Their head has GELU whatever the layers have.
@@ -23,8 +22,8 @@ LONGEST = "max_position_embeddings"
 
 def tensors(table: Mapping[str, Any]) -> Iterator[Pairing]:
     yield from bert.body(table, "roberta.")
-    yield from bert.both("head.dense", "lm_head.dense")
-    yield from bert.both("head.norm", "lm_head.layer_norm")
+    yield from both("head.dense", "lm_head.dense")
+    yield from both("head.norm", "lm_head.layer_norm")
     yield Pairing("head.words.bias", ("lm_head.bias",))
 
 
@@ -40,22 +39,13 @@ def write_more(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     return {**bert.write_more(table, problems), LONGEST: rows}
 
 
-ROBERTA = Family(
-    architecture="RobertaForMaskedLM",
-    model_type="roberta",
-    kind="bert",
-    settings=SETTINGS,
-    vocabulary={"vocab_size": 50265, "pad_token_id": 1},
-    tensors=tensors,
-    prefix="roberta.",
-    unneeded=(re.compile(r"roberta\.embeddings\.position_ids"),),
-    task="masked-language-model",
+ROBERTA = replace(
+    bert.encoder_family("Roberta", SETTINGS, {"vocab_size": 50265, "pad_token_id": 1}, tensors),
     copies=("lm_head.decoder.weight",),
     more=frozenset({LONGEST}),
     read_more=read_positions,
     write_more=write_more,
     settle=bert.settle_pooler,
-    also=("RobertaModel",),
     head="lm_head.",
     renamed=bert.renamed,
     suits=lambda table: table["segments"] > 0 and bool(at(table, "position.first")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,6 +28,9 @@ class Same:
 
     def part(self, ours: Tensor) -> tuple[Tensor, ...]:
         return (ours,)
+
+
+SAME = Same()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +112,14 @@ class Pairing:
 
     ours: str
     theirs: tuple[str, ...]
-    shaping: Shaping = Same()
+    shaping: Shaping = SAME
 
     def inside(self, ours: str, theirs: str) -> Pairing:
         """The same pairing for a part of a model, whose names begin so."""
         return Pairing(f"{ours}{self.ours}", tuple(f"{theirs}{name}" for name in self.theirs), self.shaping)
+
+
+def both(ours: str, theirs: str, weight: Shaping = SAME) -> Iterator[Pairing]:
+    """The weight and the bias of a linear layer or a norm."""
+    yield Pairing(f"{ours}.weight", (f"{theirs}.weight",), weight)
+    yield Pairing(f"{ours}.bias", (f"{theirs}.bias",))

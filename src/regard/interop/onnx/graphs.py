@@ -85,12 +85,16 @@ def memories(keys_LBGSK: Tensor, values_LBGSV: Tensor, lengths_B: Tensor) -> lis
     return [Memory(k, v, mask) for k, v in zip(keys_LBGSK.unbind(0), values_LBGSV.unbind(0), strict=True)]
 
 
-class Writing(nn.Module):
-    """A decoder alone: new tokens and what came before them become logits, and what came before the next."""
+class Computing(nn.Module):
+    """A part of a model's work, as one graph computes it."""
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model: Any = model
+
+
+class Writing(Computing):
+    """A decoder alone: new tokens and what came before them become logits, and what came before the next."""
 
     def forward(self, tokens_BT: Tensor, keys_LBGSK: Tensor, values_LBGSV: Tensor) -> tuple[Tensor, ...]:
         state = StackState(pasts(keys_LBGSK, values_LBGSV))
@@ -98,23 +102,15 @@ class Writing(nn.Module):
         return logits_BTW, *together(state.caches)
 
 
-class Encoding(nn.Module):
+class Encoding(Computing):
     """An encoder, and what each decoder layer will read of its states: projected here, once for a source."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model: Any = model
 
     def forward(self, source_BS: Tensor, lengths_B: Tensor) -> tuple[Tensor, ...]:
         return together(self.model.start((source_BS, lengths_B)).memories)
 
 
-class Answering(nn.Module):
+class Answering(Computing):
     """A Transformer's decoder: as ``Writing``, with a source to read."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model: Any = model
 
     def forward(
         self, tokens_BT: Tensor, memory_keys: Tensor, memory_values: Tensor, lengths_B: Tensor,
@@ -126,12 +122,8 @@ class Answering(nn.Module):
         return logits_BTW, *together(state.caches)
 
 
-class Convolving(nn.Module):
+class Convolving(Computing):
     """A convolutional decoder: it sees no further back than its windows, and is shown the answer from its start."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model: Any = model
 
     def forward(self, tokens_BT: Tensor, memory_keys: Tensor, memory_values: Tensor, lengths_B: Tensor) -> Tensor:
         rows, width = tokens_BT.shape[0], self.model.config.width

@@ -6,6 +6,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from regard.data.examples import OfClass
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:
@@ -20,7 +22,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledPicture:
+class LabelledPicture(OfClass):
     """A picture and the class that it belongs to; ``line`` is its place in ``origin``, counted from 1."""
 
     raw: Picture
@@ -37,15 +39,8 @@ class LabelledPicture:
     def source(self) -> str:
         return str(self.raw)
 
-    @property
-    def target(self) -> str:
-        return self.label
-
     def key(self) -> Hashable:
         return self.raw.digest or str(self.raw)
-
-    def answer(self) -> Hashable:
-        return self.label
 
     def record(self) -> dict[str, Any]:
         return asdict(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -72,6 +72,19 @@ def token_file(texts: Sequence[Text], tokenizer: Tokenizer) -> TokenFile:
     made = TokenFile(path, dtype, *counts)
     write_json(about, {name: value for name, value in asdict(made).items() if name != "path"})
     return made
+
+
+class TokenFiles:
+    """The tokens of each split of running text; a split's file is made when it is first asked for."""
+
+    def __init__(self, splits: Mapping[str, Sequence[Text]], tokenizer: Tokenizer) -> None:
+        self.splits, self.tokenizer = splits, tokenizer
+        self._made: dict[str, TokenFile] = {}
+
+    def __getitem__(self, split: str) -> TokenFile:
+        if split not in self._made:
+            self._made[split] = token_file(self.splits[split], self.tokenizer)
+        return self._made[split]
 
 
 def encoded(texts: Sequence[Text], tokenizer: Tokenizer) -> Iterator[tuple[np.ndarray, int, int]]:
