@@ -66,8 +66,8 @@ def from_files(
         made, recipe = decide_size(proposal, gathered, deadline, settings, told)
         decided.append(made)
         for path, value, reason in made.decisions:
-            say(f"[dim]decided[/dim]  {plain(path)} = {plain(value)}" + (f"  [dim]{plain(reason)}[/dim]" if reason else ""),
-                to=notes)  # fmt: skip
+            why = f"  [dim]{plain(reason)}[/dim]" if reason else ""
+            say(f"[dim]decided[/dim]  {plain(path)} = {plain(value)}{why}", to=notes)
         return recipe
 
     return Automatic(proposal.first().recipe(*settings), decide, lambda: decided[-1])

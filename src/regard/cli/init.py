@@ -51,7 +51,7 @@ def init(
     from regard.training.observers import Observers
 
     if is_recipe(files):
-        raise OptionError(f"{files[0]} is a recipe, or no file; init takes files to learn from: a table, texts, pictures")
+        raise OptionError(f"{files[0]} is a recipe, or is not there; init takes files: a table, texts, pictures")
     if out.exists():
         raise OptionError(f"{out} exists; choose another --out, or remove it first")
     given = Budget.parse(budget)

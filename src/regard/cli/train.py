@@ -64,7 +64,8 @@ def train(
     ),
     budget: str = typer.Option(
         "", "--budget", metavar="TIME",
-        help="90s, 10m or 1h for all of it, turned into steps by a short measurement; or 2000steps. Files: by default 30m.",
+        help="90s, 10m or 1h for everything, turned into steps by a short measurement (files: by default 30m); or "
+        "2000steps.",
     ),
     task: str = TASK,
     source_column: str = SOURCE_COLUMN,
@@ -172,7 +173,7 @@ def of_files(
     from regard.runs.recipe import Recipe
 
     if resume and RunFolder(out).recipe.exists():
-        raise OptionError(f"{out} has its recipe already; go on with: regard train {out}/recipe.toml --out {out} --resume")
+        raise OptionError(f"{out} has a recipe; go on with: regard train {out}/recipe.toml --out {out} --resume")
     time_given = Budget.parse(budget or USUAL_BUDGET)
     if not time_given.seconds:
         raise OptionError(f"with files --budget is a time, as 10m; found {budget!r}; or --set training.steps=N")

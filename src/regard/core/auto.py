@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -58,3 +58,12 @@ def is_auto(value: float) -> bool:
 def decided(value: AnyNumber, otherwise: Callable[[], AnyNumber]) -> AnyNumber:
     """The setting as it was written, else what ``otherwise`` finds."""
     return otherwise() if is_auto(value) else value
+
+
+def filled(tree: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
+    """A tree of tables whose "auto" values are those of another one, where that has them."""
+    return {
+        key: filled(value, held.get(key, {})) if isinstance(value, Mapping)
+        else held.get(key, value) if value == WORD else value
+        for key, value in tree.items()
+    }  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from regard.core.auto import AUTO
+from regard.core.auto import filled
 from regard.core.errors import RecipeError, RunError
 from regard.runs.upgrade import read_run_recipe
 
@@ -69,6 +69,10 @@ class RunFolder:
         for leftover in self.path.glob(".*.part"):
             leftover.unlink(missing_ok=True)
 
+    def check_free(self) -> None:
+        """A folder that holds anything is left alone."""
+        self.check_same_run("", resume=False)
+
     def check_same_run(self, recipe_toml: str, *, resume: bool) -> None:
         """A folder that holds anything but this very run is left alone."""
         if not self.path.exists():
@@ -91,7 +95,7 @@ class RunFolder:
             raise RunError(
                 f"{self.path} holds a run of another recipe than the one given; resume it with its own: "
                 f"regard train {self.recipe} --out {self.path} --resume; differing: "
-                + "; ".join(differences(held, tomllib.loads(recipe_toml)))
+                + "; ".join(differences(held, filled(tomllib.loads(recipe_toml), held)))
             )
 
 
@@ -105,19 +109,10 @@ def same_recipe(held_tree: dict[str, Any], given_toml: str) -> bool:
         held = Recipe.of(held_tree)  # its paths made absolute, as those of the given one are
         undecided = held.model_copy(update={"task": held.task.unresolved()})  # without what the data decided
         given = tomllib.loads(given_toml)
-        return any(with_autos(tomllib.loads(one.to_toml()), given) == given for one in (held, undecided))
+        trees = [tomllib.loads(one.to_toml()) for one in (held, undecided)]
+        return any(filled(given, tree) == tree for tree in trees)
     except RecipeError:
         return False
-
-
-def with_autos(held: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """What was decided is undecided again where the given recipe says "auto"."""
-    return {
-        key: with_autos(value, given[key])
-        if isinstance(value, Mapping) and isinstance(given.get(key), Mapping)
-        else given[key] if given.get(key) == AUTO else value
-        for key, value in held.items()
-    }
 
 
 def differences(

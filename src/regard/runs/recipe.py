@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, SerializeAsAny
 
 from regard.core import rules
-from regard.core.auto import AUTO
+from regard.core.auto import filled
 from regard.core.config import Config, nearest, override, parse, read_toml, to_toml
 from regard.core.errors import RecipeError
 from regard.data import DATA, TOKENIZERS, DataPart, TokenizerPart
@@ -93,15 +93,6 @@ class Recipe(Config):
         if isinstance(recipe, Mapping):
             return cls._parsed(override(upgraded(recipe), settings, cls), "recipe", Path.cwd(), settings)
         return cls.read(recipe, settings)
-
-
-def filled(tree: Mapping[str, Any], held: Mapping[str, Any]) -> dict[str, Any]:
-    """A tree of tables whose "auto" values are those of another one, where that has them."""
-    return {
-        key: filled(value, held.get(key, {})) if isinstance(value, Mapping)
-        else held.get(key, value) if value == AUTO else value
-        for key, value in tree.items()
-    }  # fmt: skip
 
 
 def keys_below(table: str, settings: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A proposal: the settings of a recipe, each with the reason for it, and the sizes of model that time may choose from."""
+"""A proposal: the settings of a recipe, each with its reason, and the sizes of model that time may choose from."""
 
 from __future__ import annotations
 

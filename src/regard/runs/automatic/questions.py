@@ -37,11 +37,10 @@ def classification(found: Discovery) -> Proposal:
     if isinstance(found.inputs, PictureFacts):
         return pictures(found, found.inputs)
     text = _texts(found.inputs)
-    vocabulary = rules.vocabulary(text.characters_total)
     length = rules.reading_length(text.words.p95, text.characters.p95 if not text.spaced else 0)
     decisions = [
         Decision("tokenizer.kind", "wordpiece", "words, and rare ones in pieces"),
-        Decision("tokenizer.vocabulary", vocabulary, f"for {text.characters_total:,} characters"),
+        _vocabulary(text.characters_total),
         *_encoder(),
         Decision("task.kind", "classification", f"{len(found.labels):,} labels"),
         Decision("task.max_length", length, f"tokens; 5 % of the texts have more than {text.words.p95:,} words"),
@@ -60,10 +59,10 @@ def tagging(found: Discovery) -> Proposal:
     text = _texts(found.inputs)
     decisions = [
         Decision("tokenizer.kind", "wordpiece", "words, and rare ones in pieces"),
-        Decision("tokenizer.vocabulary", rules.vocabulary(text.characters_total), f"{text.characters_total:,} characters"),
+        _vocabulary(text.characters_total),
         *_encoder(),
         Decision("task.kind", "tagging", f"{len(found.labels):,} tags"),
-        Decision("task.max_length", rules.reading_length(text.words.p99, 0), "tokens; longer texts are read in windows"),
+        Decision("task.max_length", rules.reading_length(text.words.p99, 0), "tokens; longer texts in windows"),
         Decision("task.label_smoothing", 0.1, "keeps probabilities honest on little data"),
         *_training(),
     ]
@@ -74,11 +73,12 @@ def language_model(found: Discovery) -> Proposal:
     """What comes next: a GPT."""
     text = _texts(found.inputs)
     if text.characters_total < rules.CHARACTERS_ALONE:
-        tokenizer = [Decision("tokenizer.kind", "character", f"{text.characters_total:,} characters are too few for words")]
+        why = f"{text.characters_total:,} characters are too few for words"
+        tokenizer = [Decision("tokenizer.kind", "character", why)]
     else:
         tokenizer = [
             Decision("tokenizer.kind", "bpe", "frequent words whole, rare ones in pieces"),
-            Decision("tokenizer.vocabulary", rules.vocabulary(text.characters_total), f"{text.characters_total:,} characters"),
+            _vocabulary(text.characters_total),
         ]
     decisions = [
         *tokenizer,
@@ -155,7 +155,7 @@ def _texts(facts: Any) -> TextFacts:
 def _tokenizers(source: TextFacts, target: TextFacts) -> list[Decision]:
     """One for both sides where they are alike, else one for each."""
     kinds = [rules.tokenizer_kind(one.words.p95, one.distinct_words, one.word_length) for one in (source, target)]
-    vocabulary = rules.vocabulary(source.characters_total + target.characters_total)
+    characters = source.characters_total + target.characters_total
     reasons = {
         "character": "its texts are single words",
         "whitespace": "it consists of few symbols with spaces between them",
@@ -164,17 +164,21 @@ def _tokenizers(source: TextFacts, target: TextFacts) -> list[Decision]:
     if kinds[0] == kinds[1] == "bpe":
         return [
             Decision("tokenizer.kind", "bpe", reasons["bpe"]),
-            Decision("tokenizer.vocabulary", vocabulary, f"{source.characters_total + target.characters_total:,} characters"),
+            _vocabulary(characters),
         ]
     if kinds[0] == kinds[1]:
         return [Decision("tokenizer.kind", kinds[0], reasons[kinds[0]])]
-    sides = [{"kind": kind, **({"vocabulary": vocabulary // 2} if kind == "bpe" else {}),
+    sides = [{"kind": kind, **({"vocabulary": rules.vocabulary(characters) // 2} if kind == "bpe" else {}),
               **({"minimum_frequency": 1} if kind == "whitespace" else {})} for kind in kinds]  # fmt: skip
     return [
         Decision("tokenizer.kind", "per-side", "the two sides are written in different ways"),
         Decision("tokenizer.source", sides[0], f"{source.name}: {reasons[kinds[0]]}"),
         Decision("tokenizer.target", sides[1], f"{target.name}: {reasons[kinds[1]]}"),
     ]
+
+
+def _vocabulary(characters: int) -> Decision:
+    return Decision("tokenizer.vocabulary", rules.vocabulary(characters), f"for {characters:,} characters")
 
 
 def _encoder() -> list[Decision]:
