@@ -13,13 +13,16 @@ import inspect
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from types import MappingProxyType
+from typing import Any, ClassVar, Generic, TypeVar
 
 import tomli_w
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
 from regard.core.errors import RecipeError, enumerate_problems
+
+PRESET = "preset"
 
 
 class Config(BaseModel):
@@ -29,7 +32,13 @@ class Config(BaseModel):
 
 
 class Part(Config):
-    """Settings of something that can be chosen by ``kind``."""
+    """Settings of something that can be chosen by ``kind``.
+
+    ``presets`` are published settings by name: ``preset = "gpt2"`` in a table stands for all of them; what else the
+    table says takes their place.
+    """
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
 
     kind: str = ""
 
@@ -121,6 +130,8 @@ def parse(cls: type[AnyConfig], tree: Mapping[str, Any], where: str = "recipe") 
 def _parse(cls: type[AnyConfig], tree: Mapping[str, Any], path: str, problems: list[str]) -> AnyConfig | None:
     values: dict[str, Any] = {}
     healthy = True
+    if PRESET in tree and issubclass(cls, Part) and cls.presets:
+        tree = _with_preset(cls, tree, path, problems)
     for key, value in tree.items():
         field = cls.model_fields.get(key)
         here = f"{path}{key}"
@@ -139,6 +150,27 @@ def _parse(cls: type[AnyConfig], tree: Mapping[str, Any], path: str, problems: l
     except ValidationError as error:
         problems += [_in_words(path, detail) for detail in error.errors()]
         return None
+
+
+def _with_preset(cls: type[Part], tree: Mapping[str, Any], path: str, problems: list[str]) -> Mapping[str, Any]:
+    """The tree with the settings of its preset, where it does not say otherwise itself."""
+    name, rest = tree[PRESET], {key: value for key, value in tree.items() if key != PRESET}
+    if name not in cls.presets:
+        told = f"unknown preset {name!r}{nearest(str(name), cls.presets)}; known: {', '.join(cls.presets)}"
+        problems.append(f"{path}{PRESET}: {told}")
+        return rest
+    return _merged(cls.presets[name], rest)
+
+
+def _merged(usual: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Two trees of tables as one; a table of another kind takes the usual one's place whole."""
+    made = {**usual, **given}
+    for key in usual.keys() & given.keys():
+        before, after = usual[key], given[key]
+        are_tables = isinstance(before, Mapping) and isinstance(after, Mapping)
+        if are_tables and after.get("kind") in (None, before.get("kind")):
+            made[key] = _merged(before, after)
+    return made
 
 
 def _parse_value(field: FieldInfo, value: Any, here: str, problems: list[str]) -> Any:

@@ -43,8 +43,27 @@ _POSITIONS = POSITIONS.with_default("learned")
 _NORMS = NORMS.but(layer="regard.models.bert:BertNormConfig")
 
 
+def _size(layers: int, width: int, heads: int, **others: Any) -> dict[str, Any]:
+    return {"layers": layers, "width": width, "heads": heads, "dropout": 0.1, "pooler": "tanh", **others}
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "bert-tiny": _size(2, 128, 2),  # to medium: Turc et al. 2019
+    "bert-mini": _size(4, 256, 4),
+    "bert-small": _size(4, 512, 8),
+    "bert-medium": _size(8, 512, 8),
+    "bert-base": _size(12, 768, 12),
+    "bert-large": _size(24, 1024, 16),
+    "distilbert": _size(6, 768, 12, segments=0, pooler="none"),
+    "roberta-base": _size(12, 768, 12, segments=1, position={"kind": "learned", "first": 2}, norm={"epsilon": 1e-5}),
+}
+"""The ``[model]`` table of well-known sizes."""
+
+
 class BertConfig(StackPart, ModelPart):
-    """An encoder-only Transformer; the defaults are BERT base without its pooler."""
+    """An encoder-only Transformer."""
+
+    presets = PRESETS
 
     kind: str = "bert"
     segments: int = Field(2, ge=0)  # kinds of segments (sentence A, sentence B); 0: segments have no vectors
@@ -65,23 +84,6 @@ class BertConfig(StackPart, ModelPart):
         parts = LayerParts(self.attention, self.projection, self.head_norm, self.feed_forward, self.norm)
         residual = PostNorm if self.residual == "post" else PreNorm
         return self.encoder_layer(parts, self.dropout, layer, max_length, residual)
-
-
-def _size(layers: int, width: int, heads: int, **others: Any) -> dict[str, Any]:
-    return {"layers": layers, "width": width, "heads": heads, "pooler": "tanh", **others}
-
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "bert-tiny": _size(2, 128, 2),  # to medium: Turc et al. 2019
-    "bert-mini": _size(4, 256, 4),
-    "bert-small": _size(4, 512, 8),
-    "bert-medium": _size(8, 512, 8),
-    "bert-base": _size(12, 768, 12),
-    "bert-large": _size(24, 1024, 16),
-    "distilbert": _size(6, 768, 12, segments=0, pooler="none"),
-    "roberta-base": _size(12, 768, 12, segments=1, position={"kind": "learned", "first": 2}, norm={"epsilon": 1e-5}),
-}
-"""The ``[model]`` table of well-known sizes."""
 
 
 class Segments(nn.Module):

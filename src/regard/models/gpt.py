@@ -1,7 +1,7 @@
 """GPT: a decoder alone, which reads what stands there and says what comes next (Radford et al. 2018, 2019).
 
 Pre-norm blocks of masked self-attention and feed-forward, learned positions, one matrix for words in and words
-out; the defaults are GPT-2's. Read it top to bottom: configuration, sizes, model.
+out. Read it top to bottom: sizes, configuration, model.
 """
 
 from __future__ import annotations
@@ -26,8 +26,26 @@ class GptFeedForwardConfig(FeedForwardConfig):
     activation: Activation = "gelu-tanh"
 
 
+def _size(layers: int, width: int, heads: int, max_length: int = 1024) -> dict[str, Any]:
+    position = {"kind": "learned", "max_length": max_length}
+    return {"layers": layers, "width": width, "heads": heads, "dropout": 0.1, "position": position}
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "gpt-character": _size(4, 128, 4, 256),
+    "gpt2": _size(12, 768, 12),
+    "gpt2-medium": _size(24, 1024, 16),
+    "gpt2-large": _size(36, 1280, 20),
+    "gpt2-xl": _size(48, 1600, 25),
+    "gpt3": _size(96, 12288, 96, 2048),  # its alternating sparse layers apart (Brown et al. 2020, table 2.1)
+}
+"""The ``[model]`` table of well-known sizes."""
+
+
 class GptConfig(StackPart, ModelPart):
-    """A decoder-only Transformer; the defaults are the smallest GPT-2."""
+    """A decoder-only Transformer."""
+
+    presets = PRESETS
 
     kind: str = "gpt"
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
@@ -53,21 +71,6 @@ class GptConfig(StackPart, ModelPart):
     def block(self, layer: int, max_length: int) -> EncoderLayer:
         parts = LayerParts(self.attention, self.projection, self.head_norm, self.feed_forward, self.norm)
         return self.encoder_layer(parts, self.dropout, layer, max_length, causal=True)
-
-
-def _size(layers: int, width: int, heads: int, max_length: int = 1024) -> dict[str, Any]:
-    return {"layers": layers, "width": width, "heads": heads, "position": {"kind": "learned", "max_length": max_length}}
-
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "gpt-character": _size(4, 128, 4, 256),
-    "gpt2": _size(12, 768, 12),
-    "gpt2-medium": _size(24, 1024, 16),
-    "gpt2-large": _size(36, 1280, 20),
-    "gpt2-xl": _size(48, 1600, 25),
-    "gpt3": _size(96, 12288, 96, 2048),  # its alternating sparse layers apart (Brown et al. 2020, table 2.1)
-}
-"""The ``[model]`` table of well-known sizes."""
 
 
 class Gpt(CausalTransformer):

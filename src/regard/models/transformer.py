@@ -31,8 +31,21 @@ from regard.layers.stacks import settled_sizes
 from regard.models import ModelPart
 
 
+def _size(width: int, heads: int, dropout: float) -> dict[str, Any]:
+    return {"encoder_layers": 6, "decoder_layers": 6, "width": width, "heads": heads, "dropout": dropout}
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "transformer-base": _size(512, 8, 0.1),
+    "transformer-big": _size(1024, 16, 0.3),
+}
+"""The ``[model]`` table of the published sizes (Vaswani et al. 2017, table 3)."""
+
+
 class TransformerConfig(ModelPart):
     """An encoder–decoder Transformer."""
+
+    presets = PRESETS
 
     kind: str = "transformer"
     encoder_layers: int = Field(4, ge=0)

@@ -37,8 +37,24 @@ class VitNormConfig(LayerNormConfig):
 _NORMS = NORMS.but(layer="regard.models.vit:VitNormConfig")
 
 
+def _size(layers: int, width: int, heads: int, patch: int = 16) -> dict[str, Any]:
+    return {"layers": layers, "width": width, "heads": heads, "dropout": 0.0, "front": {"kind": "patches", "size": patch}}
+
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "vit-tiny": _size(12, 192, 3),  # and small: Touvron et al. 2021
+    "vit-small": _size(12, 384, 6),
+    "vit-base": _size(12, 768, 12),
+    "vit-large": _size(24, 1024, 16),
+    "vit-huge": _size(32, 1280, 16, 14),
+}
+"""The ``[model]`` table of well-known sizes."""
+
+
 class VitConfig(StackPart, ModelPart):
-    """A Vision Transformer; the defaults are ViT-B/16."""
+    """A Vision Transformer."""
+
+    presets = PRESETS
 
     kind: str = "vit"
     front: Annotated[SerializeAsAny[ArrayFrontPart], ARRAY_FRONTS] = Field(default_factory=ARRAY_FRONTS.make)
@@ -54,20 +70,6 @@ class VitConfig(StackPart, ModelPart):
     def block(self, layer: int, max_length: int) -> EncoderLayer:
         parts = LayerParts(self.attention, self.projection, self.head_norm, self.feed_forward, self.norm)
         return self.encoder_layer(parts, self.dropout, layer, max_length)
-
-
-def _size(layers: int, width: int, heads: int, patch: int = 16) -> dict[str, Any]:
-    return {"layers": layers, "width": width, "heads": heads, "front": {"kind": "patches", "size": patch}}
-
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "vit-tiny": _size(12, 192, 3),  # and small: Touvron et al. 2021
-    "vit-small": _size(12, 384, 6),
-    "vit-base": _size(12, 768, 12),
-    "vit-large": _size(24, 1024, 16),
-    "vit-huge": _size(32, 1280, 16, 14),
-}
-"""The ``[model]`` table of well-known sizes."""
 
 
 class Vit(nn.Module):
