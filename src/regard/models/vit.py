@@ -38,7 +38,8 @@ _NORMS = NORMS.but(layer="regard.models.vit:VitNormConfig")
 
 
 def _size(layers: int, width: int, heads: int, patch: int = 16) -> dict[str, Any]:
-    return {"layers": layers, "width": width, "heads": heads, "dropout": 0.0, "front": {"kind": "patches", "size": patch}}
+    front = {"kind": "patches", "size": patch}
+    return {"layers": layers, "width": width, "heads": heads, "dropout": 0.0, "front": front}
 
 
 PRESETS: dict[str, dict[str, Any]] = {
