@@ -61,7 +61,7 @@ def list_recipes(as_json: bool = JSON_OPTION) -> None:
 @app.command("show")
 def show_recipe(
     name: str = typer.Argument(help="A shipped recipe."),
-    full: bool = typer.Option(False, "--full", metavar="", help="Write out every default."),
+    full: bool = typer.Option(False, "--full", metavar="", help="Write out every default and what became of it (\"auto\": decided from the data)."),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Show a recipe, as shipped or complete.
@@ -78,7 +78,7 @@ def show_recipe(
     if full:
         from regard.runs.recipe import Recipe
 
-        text = Recipe.read(name).to_toml()
+        text = Recipe.read(name).settled_without_data().to_toml()
     if as_json:
         write_json({"name": name, "recipe": tomllib.loads(text)})
     else:

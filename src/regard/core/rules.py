@@ -135,7 +135,7 @@ def stem(side: int, width: int) -> tuple[list[int], list[int]]:
 
 def vocabulary(characters: int) -> int:
     """A piece for every 400 characters, 500 to 16,000."""
-    return max(500, min(16_000, round(characters / 400, -2)))
+    return max(500, min(16_000, 100 * round(characters / 40_000)))
 
 
 def tokenizer_kind(words: int, distinct_words: int, word_length: float) -> str:

@@ -57,6 +57,12 @@ class Recipe(Config):
         model = self.model.settled(rules.dropout(training.epochs(extent)))
         return self.model_copy(update={"training": training, "model": model})
 
+    def settled_without_data(self) -> Recipe:
+        """What can be decided before the data is read; the rest stays "auto"."""
+        training = self.training.model_copy(update=self.training.settled_course(self.model.width))
+        model = self.model.model_copy(update=self.model.settled_sizes())
+        return self.model_copy(update={"training": training, "model": model})
+
     def as_decided(self, held: Mapping[str, Any]) -> Recipe:
         """The same with what a run's own recipe decided where this one says "auto"."""
         return parse(Recipe, filled(self.tables(), held))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SerializeAsAny
 
@@ -56,18 +56,21 @@ class TrainingConfig(Config):
         """The same for a model of this width and so much data, nothing left to be decided."""
         batch = decided(self.batch_tokens, lambda: rules.batch_tokens(extent.examples, extent.positions))
         steps = decided(self.steps, lambda: rules.steps(extent.examples, extent.positions, batch))
+        known = self.model_copy(update={"steps": steps, "batch_tokens": batch})
+        return known.model_copy(update=known.settled_course(width))
+
+    def settled_course(self, width: int) -> dict[str, Any]:
+        """What follows from the width of the model and, where they are known, from the steps."""
         rate = decided(self.learning_rate, lambda: self.schedule.learning_rate(self.optimizer.learning_rate(width)))
-        every = rules.validate_every(steps)
-        return self.model_copy(
-            update={
-                "steps": steps,
-                "batch_tokens": batch,
-                "learning_rate": rate,
-                "validate_every": decided(self.validate_every, lambda: every),
-                "checkpoint_every": decided(self.checkpoint_every, lambda: every),
-                "schedule": self.schedule.settled(width, steps),
-            }
-        )
+        if is_auto(self.steps):
+            return {"learning_rate": rate}
+        every = rules.validate_every(self.steps)
+        return {
+            "learning_rate": rate,
+            "validate_every": decided(self.validate_every, lambda: every),
+            "checkpoint_every": decided(self.checkpoint_every, lambda: every),
+            "schedule": self.schedule.settled(width, self.steps),
+        }
 
     def epochs(self, extent: Extent) -> float:
         """How often each example is seen, once steps and their size are known."""

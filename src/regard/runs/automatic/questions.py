@@ -82,10 +82,8 @@ def language_model(found: Discovery) -> Proposal:
         ]
     decisions = [
         *tokenizer,
-        Decision("model.kind", "gpt", "every word is guessed from those before it"),
-        Decision("model.position", {"kind": "rotary"}, "distances count, not places"),
-        Decision("model.head_norm", {"kind": "layer"}, "large steps stay stable"),
-        Decision("model.feed_forward", {"activation": "squared-relu"}),
+        Decision("model.kind", "llama", "every word is guessed from those before it; it can be exported"),
+        Decision("model.tied", "output", "one table for words in and words out"),
         Decision("task.kind", "language-model", "running text, no labels"),
         Decision("task.context", 256),
         *_training(),
