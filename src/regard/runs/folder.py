@@ -47,10 +47,9 @@ class RunFolder:
     def environment(self) -> Path:
         return self.path / "environment.json"
 
-    @property
-    def validation(self) -> Path:
-        """The validation pairs, where they were set aside from the training pairs."""
-        return self.path / "validation.jsonl"
+    def split(self, name: str) -> Path:
+        """The examples of a split that was set aside from the training examples: validation.jsonl, test.jsonl."""
+        return self.path / f"{name}.jsonl"
 
     @property
     def summary(self) -> Path:

@@ -111,6 +111,29 @@ def test_weights_are_those_of_the_files(kind: str, tmp_path: Path) -> None:
     assert load(kind, tmp_path, train=[{"file": "books", "weight": 1.0}]).weights == ()
 
 
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "text"])
+def test_a_test_split_that_is_set_aside_shares_no_input_with_another_split(kind: str, tmp_path: Path) -> None:
+    suffix, content = KINDS[kind]
+    rows = [content(f"w{number % 97}") for number in range(150)]
+    header = rows[0].split("\n")[0] + "\n" if kind == "labelled" else ""
+    (tmp_path / f"a{suffix}").write_text(header + "".join(one.removeprefix(header) for one in rows), encoding="utf-8")
+    corpus = load(kind, tmp_path, train=f"a{suffix}", validation_size=7, test_size=11)
+    corpus.ledger.check()
+    held = {split: {one.key() for one in own} for split, own in corpus.splits.items()}
+    assert list(held) == ["train", "validation", "test"]
+    assert corpus.set_aside == ("test", "validation")
+    assert not (held["train"] | held["validation"]) & held["test"]
+    assert not held["train"] & held["validation"]
+    sizes = {split: len(own) for split, own in corpus.splits.items()}
+    assert (sum(sizes.values()), sizes["validation"]) == (150, 7)
+    assert 10 <= sizes["test"] <= 11
+    assert corpus.ledger.splits == sizes
+    bigger = load(kind, tmp_path, train=f"a{suffix}", validation_size=0, test_size=11)
+    assert words(bigger, "test") == words(corpus, "test"), "what tests is drawn before what validates"
+    with pytest.raises(RecipeError, match="test_size has no effect: it says how many examples are set aside, and data"):
+        load(kind, tmp_path, train=f"a{suffix}", test=f"a{suffix}", test_size=11)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_named_nothing_there_and_nothing_matching_are_told_with_the_place(kind: str, tmp_path: Path) -> None:
     suffix = KINDS[kind][0]

@@ -183,6 +183,7 @@ def test_what_is_written_out_is_short_and_read_as_the_same():
     assert part.model_dump() == {
         "kind": "pairs", "source_column": "auto", "target_column": "auto", "folder": ".", "overlap": "warn",
         "train": "a.tsv", "validation": ["b.tsv", parallel("c")], "test": [],
+        "test_size": 0,
     }  # fmt: skip
     assert parse(PairFiles, part.model_dump()) == part
 
