@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from regard.core.errors import DataError
 from regard.data import texts
 from regard.data.ledger import Ledger
 from regard.data.sources.text_files import PythonCode, PythonEnglish, TextFiles
-from regard.data.texts import HeldText, cut_blocks, divide_file
+from regard.data.texts import FileText, HeldText, cut_blocks, divide_file
 
 
 def whole(text: texts.Text) -> str:
@@ -45,7 +48,7 @@ def test_both_parts_of_a_file_make_the_file(tmp_path: Path, text: str, share: fl
     """Wherever the cut falls, it never goes through a character."""
     path = tmp_path / "text.txt"
     path.write_text(text, encoding="utf-8")
-    parts = divide_file(path, share, at_lines=False)
+    parts = list(divide_file(path, {"validation": share}, at_lines=False).values())
     assert "".join(map(whole, parts)) == text
     assert parts[-1].ends
     if len(parts) == 2:
@@ -55,14 +58,14 @@ def test_both_parts_of_a_file_make_the_file(tmp_path: Path, text: str, share: fl
 def test_the_cut_of_plain_text_is_where_everybody_cuts_it(tmp_path: Path) -> None:
     path = tmp_path / "text.txt"
     path.write_text("x" * 1_003, encoding="utf-8")
-    first, second = divide_file(path, 0.1, at_lines=False)
+    first, second = divide_file(path, {"validation": 0.1}, at_lines=False).values()
     assert (len(whole(first)), len(whole(second))) == (int(0.9 * 1_003), 101)
 
 
 def test_lines_stay_whole_where_they_are_documents(tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("one line\ntwo lines\nthree lines\nfour", encoding="utf-8")
-    first, second = divide_file(path, 0.5, at_lines=True)
+    first, second = divide_file(path, {"validation": 0.5}, at_lines=True).values()
     assert whole(first) == "one line\ntwo lines\n"
     assert first.ends
     assert whole(second) == "three lines\nfour"
@@ -71,7 +74,7 @@ def test_lines_stay_whole_where_they_are_documents(tmp_path: Path) -> None:
 def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
     path = tmp_path / "bom.txt"
     path.write_bytes(b"\xef\xbb\xbfhello")
-    assert whole(divide_file(path, 0.0, at_lines=False)[0]) == "hello"
+    assert whole(divide_file(path, {"validation": 0.0}, at_lines=False)["train"]) == "hello"
 
 
 def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
@@ -132,3 +135,44 @@ def test_what_cannot_be_read_is_said(
     Path("here/.hidden.txt").write_text("not this")
     with pytest.raises(DataError, match=message):
         TextFiles(**settings).load(1, Ledger())
+
+
+@settings(max_examples=50)
+@given(st.text(alphabet="ab \n\té🙂", max_size=60), st.floats(0, 0.5), st.floats(0, 0.49), st.booleans())
+def test_what_tests_stands_behind_what_validates_and_nothing_is_lost(
+    text: str, validation: float, test: float, at_lines: bool
+) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "text.txt"
+        path.write_bytes(text.encode())
+        parts = divide_file(path, {"validation": validation, "test": test}, at_lines=at_lines)
+        assert "".join(map(whole, parts.values())) == text
+        assert list(parts) == [split for split in ("train", "validation", "test") if split in parts]
+        assert [part.ends for part in parts.values()][-1]
+        for part in parts.values():
+            assert FileText.from_record(json.loads(json.dumps(part.record()))) == part
+
+
+def test_the_end_of_a_file_is_set_aside_for_testing(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"{number:03}\n" for number in range(200)), encoding="utf-8")
+    corpus = TextFiles(train=str(path), test_share=0.2, documents="line").load(1, Ledger())
+    found = {split: "".join(map(whole, own)).split() for split, own in corpus.splits.items()}
+    assert {split: (lines[0], lines[-1]) for split, lines in found.items()} == {
+        "train": ("000", "139"), "validation": ("140", "159"), "test": ("160", "199"),
+    }  # fmt: skip
+    assert corpus.set_aside == ("validation", "test")
+    with pytest.raises(ValidationError, match="test_share leave nothing to train on; together they must be below 1"):
+        TextFiles(train=str(path), test_share=0.9)
+
+
+def test_a_stretch_that_was_set_aside_stays_where_it_was_while_its_file_grows_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("one two three four five six seven eight nine ten", encoding="utf-8")
+    kept = divide_file(path, {"test": 0.2}, at_lines=False)["test"].record()
+    before = whole(FileText.from_record(kept))
+    path.write_text(path.read_text() + " eleven twelve", encoding="utf-8")
+    assert whole(FileText.from_record(kept)) == before
+    path.write_text("zero " + path.read_text(), encoding="utf-8")
+    with pytest.raises(DataError, match=r"a\.txt no longer holds, from byte 38 to 48, the text that was set aside"):
+        FileText.from_record(kept)

@@ -488,27 +488,34 @@ def test_a_run_made_before_a_setting_existed_can_be_resumed(copied: Path) -> Non
         regard.train(Recipe.read("copy", [*TINY, "task.consistency=1.0"]), copied, resume=True)
 
 
-def test_a_validation_split_that_was_set_aside_stays_the_one_that_was_drawn(tmp_path: Path) -> None:
+def test_splits_that_were_set_aside_stay_those_that_were_drawn(tmp_path: Path) -> None:
     """Drawn again from files that have grown, it would hold sentences that the model was trained on."""
     data = write_pairs(tmp_path / "data", {"train": 60}, ("en", "de"))
     files = f'{{source = "{data}/train.en", target = "{data}/train.de"}}'
     settings = [
-        "data.kind=pairs", f"data.train={files}", "data.validation_size=7", "tokenizer.kind=word",
+        "data.kind=pairs", f"data.train={files}", "data.validation_size=7", "data.test_size=5", "tokenizer.kind=word",
         "tokenizer.minimum_frequency=1", "training.steps=2", "model.width=16", "model.heads=2",
     ]  # fmt: skip
     out = tmp_path / "run"
     regard.train({}, out, settings)
-    drawn = [json.loads(line)["source"] for line in (out / "validation.jsonl").read_text("utf-8").splitlines()]
-    assert drawn
+    drawn = {
+        split: [json.loads(line)["source"] for line in (out / f"{split}.jsonl").read_text("utf-8").splitlines()]
+        for split in ("validation", "test")
+    }
+    assert all(drawn.values())
     for language, line in (("en", "a new line\n"), ("de", "A NEW LINE\n")):
         file = data / f"train.{language}"
         file.write_text(line + file.read_text("utf-8"), encoding="utf-8")
     run = regard.load(out)
     drawn_again = load_corpus(run.recipe)
-    assert [pair.source for pair in drawn_again.splits["validation"]] != drawn
+    for split, before in drawn.items():
+        assert [pair.source for pair in drawn_again.splits[split]] != before
     kept = held_out(run.folder, drawn_again).splits
-    assert [pair.source for pair in kept["validation"]] == drawn
-    assert "train" not in kept
+    assert {split: [pair.source for pair in own] for split, own in kept.items()} == drawn
+    (out / "test.jsonl").rename(tmp_path / "test.jsonl")
+    with pytest.raises(RunError, match=r"by the hashes in summary\.json: test\.jsonl; put the run's own back"):
+        regard.load(out)
+    (tmp_path / "test.jsonl").rename(out / "test.jsonl")
     (out / "validation.jsonl").write_text("broken\n", encoding="utf-8")
     with pytest.raises(RunError, match=r"by the hashes in summary\.json: validation\.jsonl; put the run's own back"):
         regard.load(out)

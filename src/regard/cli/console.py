@@ -151,4 +151,4 @@ def read_lines(path: Path | None) -> list[str]:
         return read_lines(path)
     if sys.stdin.isatty():
         say("reading standard input, one text a line; Ctrl-D ends it", to=notes, style="dim")
-    return decode_lines(sys.stdin.buffer, "standard input")
+    return list(decode_lines(sys.stdin.buffer, "standard input"))

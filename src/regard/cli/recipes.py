@@ -61,7 +61,9 @@ def list_recipes(as_json: bool = JSON_OPTION) -> None:
 @app.command("show")
 def show_recipe(
     name: str = typer.Argument(help="A shipped recipe."),
-    full: bool = typer.Option(False, "--full", metavar="", help="Write out every default and what became of it (\"auto\": decided from the data)."),
+    full: bool = typer.Option(
+        False, "--full", metavar="", help="Write out every default, and what became of it (auto: decided from the data)."
+    ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Show a recipe, as shipped or complete.

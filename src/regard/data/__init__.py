@@ -37,6 +37,7 @@ DATA = Choices(
         "trees": "regard.data.sources.treebanks:TreeFiles",
         "world-trees": "regard.data.sources.treebanks:WorldTrees",
         "text": "regard.data.sources.text_files:TextFiles",
+        "text-table": "regard.data.sources.text_tables:TextTables",
         "python-english": "regard.data.sources.text_files:PythonEnglish",
         "python-code": "regard.data.sources.text_files:PythonCode",
         "world-english": "regard.data.sources.text_files:WorldEnglish",

@@ -60,7 +60,7 @@ class Corpus(Generic[AnyExample]):
     ledger: Ledger
     gold: Mapping[str, tuple[GoldAlignment, ...]] = field(default_factory=dict)
     weights: tuple[float, ...] = ()
-    validation_was_set_aside: bool = False  # taken from the training examples: the run folder keeps a copy
+    set_aside: tuple[str, ...] = ()  # splits taken from the training examples: the run folder keeps a copy of them
 
     def __post_init__(self) -> None:
         for split, alignments in self.gold.items():

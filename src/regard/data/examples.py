@@ -1,4 +1,4 @@
-"""Examples: what can be learned from, and the kinds that are labelled, tagged or asked about."""
+"""Examples: what can be learned from, and the kinds that are labelled, tagged or asked about, or texts alone."""
 
 from __future__ import annotations
 
@@ -150,6 +150,31 @@ class Labelled(OfClass, InTexts, Generic[Raw]):
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         fields = dict(record)
         return cls(fields.pop("text"), **fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Unlabelled(InTexts):
+    """A text of which nothing is to be said."""
+
+    text: str
+    line: int = 0
+    origin: str = ""
+
+    def key(self) -> Hashable:
+        return self.text
+
+    def answer(self) -> Hashable:
+        return ""
+
+    def texts(self) -> tuple[str, ...]:
+        return (self.text,)
+
+    def record(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        return cls(**record)
 
 
 @dataclass(frozen=True, slots=True)

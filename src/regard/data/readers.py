@@ -62,12 +62,16 @@ def keep_pairs(rows: Iterable[tuple[int, str, str]], file: str, split: str, ledg
 
 def read_lines(path: Path) -> list[str]:
     """The lines of a UTF-8 file; only a newline ends a line, unlike in ``str.splitlines``."""
+    return list(stream_lines(path))
+
+
+def stream_lines(path: Path) -> Iterator[str]:
+    """The same one by one, for files larger than memory."""
     return decode_lines(byte_lines(path), str(path))
 
 
-def decode_lines(raw_lines: Iterable[bytes], where: str) -> list[str]:
-    """Lines as text, without their ends; one error names every line that is not UTF-8, and its byte."""
-    lines: list[str] = []
+def decode_lines(raw_lines: Iterable[bytes], where: str) -> Iterator[str]:
+    """Lines as text, without their ends; at the end one error names every line that is not UTF-8, and its byte."""
     wrong: list[str] = []
     offset = 0
     for number, raw in enumerate(raw_lines, start=1):
@@ -76,14 +80,13 @@ def decode_lines(raw_lines: Iterable[bytes], where: str) -> list[str]:
         if number == 1 and raw.startswith(BYTE_ORDER_MARK):
             raw, start = raw[len(BYTE_ORDER_MARK):], len(BYTE_ORDER_MARK)
         try:
-            lines.append(raw.decode("utf-8").rstrip("\r\n"))
+            yield raw.decode("utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
             wrong.append(f"line {number}, byte {start + error.start} of the file (0x{raw[error.start]:02X})")
     if wrong:
         raise DataError(
             f"{where} is not valid UTF-8: {some(wrong)}. Convert it, e.g. with: iconv -f latin1 -t utf-8"
         )
-    return lines
 
 
 def byte_lines(path: Path) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Splits kept apart: a validation split where none is given, and examples that are there twice or in two splits."""
+"""Splits kept apart: test and validation splits where none are given, and examples that are there twice or in two."""
 
 from __future__ import annotations
 
@@ -24,20 +24,23 @@ def arrange(
     *,
     seed: int = 0,
     validation_size: int = 0,
+    test_size: int = 0,
     overlap: Overlap = "warn",
     weights: Mapping[str, float] = ALL_ALIKE,
 ) -> Corpus[AnyExample]:
     """A corpus of splits as they were read, with all that must be known of them in the ledger.
 
-    Where there are no validation examples and ``validation_size`` asks for some, they are set aside from training.
+    Where there are no test examples and ``test_size`` asks for some, they are set aside from training, and then
+    validation examples in the same way. No training example has the same input as one that was set aside.
     Splits without examples are left out. ``weights`` are those of training files, by the origin of their examples.
     """
-    made = {"train": list(splits["train"]), "validation": list(splits.get("validation", ()))}
+    made = {split: list(splits.get(split, ())) for split in ("train", "validation", "test")}
     made |= {split: list(own) for split, own in splits.items() if split not in made}
     note_duplicates("train", made["train"], ledger)
-    setting_aside = not made["validation"] and validation_size > 0
-    if setting_aside:
-        made["train"], made["validation"] = set_aside(made["train"], validation_size, seed, ledger)
+    sizes = {"test": test_size, "validation": validation_size}
+    aside = [split for split, size in sizes.items() if size > 0 and not made[split]]
+    for split in aside:
+        made["train"], made[split] = set_aside(made["train"], split, sizes[split], seed, ledger)
     made = {split: own for split, own in made.items() if own}
     ledger.splits.update({split: len(own) for split, own in made.items()})
     made = check_overlap(made, overlap, ledger)
@@ -47,7 +50,7 @@ def arrange(
         {split: tuple(own) for split, own in made.items()},
         ledger,
         weights=() if even else tuple(weights[one.origin] for one in made["train"]),
-        validation_was_set_aside=setting_aside,
+        set_aside=tuple(aside),
     )
 
 
@@ -64,9 +67,9 @@ def gathered(
 
 
 def set_aside(
-    examples: Sequence[AnyExample], size: int, seed: int, ledger: Ledger
+    examples: Sequence[AnyExample], split: str, size: int, seed: int, ledger: Ledger
 ) -> tuple[list[AnyExample], list[AnyExample]]:
-    """Training and validation examples, at most ``size`` and at most a tenth of all in the second.
+    """Training examples and those of another split, at most ``size`` and at most a tenth of all.
 
     All examples with one key go the same way, so that none is in both.
     """
@@ -75,13 +78,13 @@ def set_aside(
         different = len({one.key() for one in examples})
         raise DataError(
             f"{len(examples)} training examples with {different} different inputs are too few to set a tenth "
-            "aside for validation; name validation files, or do without with --set data.validation_size=0"
+            f"aside for {split}; name {split} files, or do without with --set data.{split}_size=0"
         )
     for index in chosen:
-        ledger.move("train", "validation", examples[index].origin)
+        ledger.move("train", split, examples[index].origin)
     ledger.notes.append(
-        f"{len(chosen)} of {len(examples)} training examples were set aside for validation (seed {seed}), "
-        "since no validation files are named"
+        f"{len(chosen)} of {len(examples)} training examples were set aside for {split} (seed {seed}), "
+        f"since no {split} files are named"
     )
     return (
         [one for index, one in enumerate(examples) if index not in chosen],

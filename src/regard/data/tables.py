@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from regard.core.config import nearest
 from regard.core.errors import DataError
-from regard.data.readers import COMPRESSIONS, byte_lines, read_lines, some
+from regard.data.readers import COMPRESSIONS, byte_lines, read_lines, some, stream_lines
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -34,6 +34,7 @@ class Layout(NamedTuple):
     blank_lines: bool = False  # a line without text is a row of empty cells; else it is none
     only_text: bool = False  # cells of JSON must be text
     width: int = 0  # how many columns there must be in a table without names; 0: as many as in its first line
+    separator: str = ""  # between cells, whatever the file's name ends in; "": as the ending says
 
 
 USUAL = Layout()
@@ -51,8 +52,9 @@ def read_table(path: Path, columns: Sequence[int | str], layout: Layout = USUAL)
     the first line is a record like the others.
     """
     kind = suffix(path)
-    if kind in SEPARATORS:
-        return _separated(path, SEPARATORS[kind], columns, layout)
+    separator = layout.separator or SEPARATORS.get(kind, "")
+    if separator:
+        return _separated(path, separator, columns, layout)
     if kind in JSON_SUFFIXES:
         return _json(path, [str(column) for column in columns], layout)
     raise DataError(
@@ -60,13 +62,13 @@ def read_table(path: Path, columns: Sequence[int | str], layout: Layout = USUAL)
     )
 
 
-def column_names(path: Path) -> tuple[str, ...]:
+def column_names(path: Path, separator: str = "") -> tuple[str, ...]:
     """What the first line names, or the keys of the first JSON object; nothing where that cannot be read."""
     first = next((line.decode("utf-8", "replace") for line in byte_lines(path) if line.strip()), "")
     first = first.removeprefix("\ufeff").rstrip("\r\n")
-    kind = suffix(path)
-    if kind in SEPARATORS:
-        return tuple(next(csv.reader([first], delimiter=SEPARATORS[kind]), []))
+    separator = separator or SEPARATORS.get(suffix(path), "")
+    if separator:
+        return tuple(next(csv.reader([first], delimiter=separator), []))
     try:
         record = json.loads(first)
     except json.JSONDecodeError:
@@ -75,7 +77,7 @@ def column_names(path: Path) -> tuple[str, ...]:
 
 
 def _separated(path: Path, separator: str, columns: Sequence[int | str], layout: Layout) -> list[Row]:
-    records = _quoted(path, separator) if layout.quotes else _plain(path, separator)
+    records = cut_records(path, separator, quotes=layout.quotes)
     names = [column for column in columns if isinstance(column, str)]
     header = next(records, Row(0, ())).cells if names else ()
     places = [_place(path, name, header) for name in names] or [int(column) - 1 for column in columns]
@@ -95,9 +97,14 @@ def _separated(path: Path, separator: str, columns: Sequence[int | str], layout:
     return rows
 
 
+def cut_records(path: Path, separator: str, *, quotes: bool) -> Iterator[Row]:
+    """All cells of every record, the line of names among them, one record after the other; none: an empty line."""
+    yield from _quoted(path, separator) if quotes else _plain(path, separator)
+
+
 def _quoted(path: Path, separator: str) -> Iterator[Row]:
     csv.field_size_limit(LARGEST_CELL)
-    reader = csv.reader((f"{line}\n" for line in read_lines(path)), delimiter=separator, strict=True)
+    reader = csv.reader((f"{line}\n" for line in stream_lines(path)), delimiter=separator, strict=True)
     try:
         for cells in reader:
             yield Row(reader.line_num, tuple(cells))
@@ -109,7 +116,7 @@ def _quoted(path: Path, separator: str) -> Iterator[Row]:
 
 
 def _plain(path: Path, separator: str) -> Iterator[Row]:
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(stream_lines(path), start=1):
         yield Row(number, tuple(line.split(separator)) if line.strip() else ())
 
 
@@ -119,7 +126,7 @@ def _other_widths(path: Path, separator: str, header: Sequence[str], width: int,
             f"{path}: its first line names {len(header)} columns ({', '.join(header)}), but {some(wrong)}; cells "
             'with a separator or a line\'s end in them need quotation marks around them, as in "a, b"'
         )
-    between = "tab" if separator == "\t" else "comma"
+    between = {"\t": "tab", ",": "comma", ";": "semicolon"}.get(separator, repr(separator))
     return (
         f"{path}: exactly {width} columns with a {between} between them are needed, but {some(wrong)}. Take out the "
         "others, or name the columns that you want in a first line and in the recipe's [data] table"

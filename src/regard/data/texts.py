@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self, TypeGuard
+from typing import Any, BinaryIO, Self, TypeGuard
 
 from regard.core.errors import DataError
 from regard.data.corpus import Corpus
@@ -83,6 +83,33 @@ class FileText(Text):
     def blocks(self) -> Iterator[str]:
         return cut_blocks(self._pieces())
 
+    def digest(self) -> str:
+        """Of its bytes."""
+        found = hashlib.sha256()
+        with self.path.open("rb") as file:
+            file.seek(self.start)
+            left = self.stop - self.start
+            while left and (read := file.read(min(BLOCK, left))):
+                found.update(read)
+                left -= len(read)
+        return found.hexdigest()
+
+    def record(self) -> dict[str, Any]:
+        """Where it stands, and its digest; a run folder keeps that of a split that was set aside."""
+        places = {"start": self.start, "stop": self.stop, "ends": self.ends, "lines": self.lines}
+        return {**places, "sha256": self.digest(), "origin": self.origin}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        """The same stretch, as long as its file only grew at the end."""
+        text = cls(Path(record["origin"]), record["start"], record["stop"], record["ends"], record["lines"])
+        if not text.path.is_file() or text.digest() != record["sha256"]:
+            raise DataError(
+                f"{text.path} no longer holds, from byte {text.start:,} to {text.stop:,}, the text that was set aside "
+                "when the run was trained; put the file back as it was (it may have grown at its end)"
+            )
+        return text
+
     def _pieces(self) -> Iterator[str]:
         decoder = codecs.getincrementaldecoder("utf-8")()
         place = self.start
@@ -149,22 +176,31 @@ def last_cut(text: str) -> int:
         window *= 4
 
 
-def divide_file(path: Path, share: float, *, at_lines: bool) -> tuple[Text, ...]:
-    """A file's beginning, and the ``share`` at its end; the cut never goes through a character (or a line)."""
+def divide_file(path: Path, shares: Mapping[str, float], *, at_lines: bool) -> dict[str, FileText]:
+    """A file's beginning for "train", and at its end, in this order, the shares of other splits, as far as there is text
+    for them; no cut goes through a character (or a line)."""
     size = path.stat().st_size
+    wanted = {split: share for split, share in shares.items() if share}
     with path.open("rb") as file:
         start = 3 if file.read(3) == codecs.BOM_UTF8 else 0
-        middle = start + int((size - start) * (1 - share))
-        file.seek(middle)
-        if at_lines and middle > start:
-            file.seek(middle - 1)
-            middle += max(len(file.readline()) - 1, 0)
-        else:
-            following = file.read(4)
-            middle += next((place for place, byte in enumerate(following) if byte & 0xC0 != 0x80), 0)
-    if not share or middle >= size:
-        return (FileText(path, start, size),)
-    return FileText(path, start, middle, ends=at_lines), FileText(path, middle, size)
+        left = [1 - sum([*wanted.values()][place:]) for place in range(len(wanted))]
+        cuts = [_cut_near(file, start, start + int((size - start) * share), at_lines) for share in left]
+    places = [start, *(min(cut, size) for cut in cuts), size]
+    stretches = {
+        split: FileText(path, begin, stop, ends=at_lines or stop == size)
+        for split, begin, stop in zip(("train", *wanted), places, places[1:])
+    }
+    return {split: text for split, text in stretches.items() if split == "train" or text.start < text.stop}
+
+
+def _cut_near(file: BinaryIO, start: int, place: int, at_lines: bool) -> int:
+    """The first place from here on where a character (or a line) begins."""
+    if at_lines and place > start:
+        file.seek(place - 1)
+        return place + max(len(file.readline()) - 1, 0)
+    file.seek(place)
+    following = file.read(4)
+    return place + next((ahead for ahead, byte in enumerate(following) if byte & 0xC0 != 0x80), len(following))
 
 
 def divide_text(name: str, text: str, share: float) -> tuple[Text, ...]:
@@ -174,7 +210,9 @@ def divide_text(name: str, text: str, share: float) -> tuple[Text, ...]:
     return HeldText(name, text[:middle], ends=False), HeldText(name, text[middle:])
 
 
-def corpus_of(splits: Mapping[str, Sequence[Text]], ledger: Ledger) -> Corpus[Text]:
+def corpus_of(
+    splits: Mapping[str, Sequence[Text]], ledger: Ledger, set_aside: Sequence[str] = ()
+) -> Corpus[Text]:
     """Refuses a corpus in which there is nothing to read; empty texts are skipped and listed."""
     kept: dict[str, tuple[Text, ...]] = {}
     for split, texts in splits.items():
@@ -193,7 +231,7 @@ def corpus_of(splits: Mapping[str, Sequence[Text]], ledger: Ledger) -> Corpus[Te
         names = ", ".join(text.origin for text in splits["train"][:5])
         raise DataError(f"there is no text to train on: {names} is empty; give a file with text in it")
     ledger.check()
-    return Corpus(kept, ledger)
+    return Corpus(kept, ledger, set_aside=tuple(split for split in set_aside if split in kept))
 
 
 def is_running_text(corpus: Corpus[Any]) -> TypeGuard[Corpus[Text]]:

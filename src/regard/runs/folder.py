@@ -37,8 +37,11 @@ class RunFolder:
     ledger = FileOf("ledger.json")
     scores = FileOf("scores.json")
     environment = FileOf("environment.json")
-    validation = FileOf("validation.jsonl")  # its pairs, where they were set aside from the training pairs
     summary = FileOf("summary.json")
+
+    def split(self, name: str) -> Path:
+        """The examples of a split that was set aside from the training examples: validation.jsonl, test.jsonl."""
+        return self.path / f"{name}.jsonl"
 
     def require(self, *files: Path) -> None:
         """Raises one error that names everything that is missing."""

@@ -1,10 +1,11 @@
-"""What a run keeps so that it can be trusted later: the validation split that it set aside, hashes of its files."""
+"""What a run keeps so that it can be trusted later: the splits that it set aside, hashes of its files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from torch import Tensor
@@ -20,61 +21,63 @@ from regard.training import checkpoints
 FILES = "files"  # in summary.json: the hashes of the files beside it
 
 
-def keep_validation(folder: RunFolder, corpus: Corpus[Any]) -> None:
-    """Writes the validation split where it was set aside; a resumed run must have drawn the same one again."""
-    if not corpus.validation_was_set_aside:
-        return
-    if not folder.validation.exists():
-        lines = (json.dumps(one.record(), ensure_ascii=False) + "\n" for one in corpus.splits["validation"])
-        write_text(folder.validation, "".join(lines))
-    elif not is_as_saved(folder, corpus):
-        raise RunError(
-            f"the training files are not those with which {folder.path} was begun: the validation split drawn from "
-            f"them is another than {folder.validation.name}. Put the files back as they were, or begin a new run"
-        )
+def keep_set_aside(folder: RunFolder, corpus: Corpus[Any]) -> None:
+    """Writes the splits that were set aside; a resumed run must have drawn the same ones again."""
+    for split in corpus.set_aside:
+        file = folder.split(split)
+        if not file.exists():
+            lines = (json.dumps(one.record(), ensure_ascii=False) + "\n" for one in corpus.splits[split])
+            write_text(file, "".join(lines))
+        elif not is_as_saved(file, corpus.splits[split]):
+            raise RunError(
+                f"the training files are not those with which {folder.path} was begun: the {split} split drawn from "
+                f"them is another than {file.name}. Put the files back as they were, or begin a new run"
+            )
 
 
 def held_out(folder: RunFolder, corpus: Corpus[Any]) -> Corpus[Any]:
-    """All that may be scored: a validation split that was set aside is the one that the run kept.
+    """All that may be scored: a split that was set aside is the one that the run kept.
 
     Drawn again from files that have grown, it would hold what the model has learned by heart.
     """
     scored = corpus.without_training()
-    if not corpus.validation_was_set_aside or not folder.validation.exists() or is_as_saved(folder, corpus):
-        return scored
-    kept = saved_validation(folder, type(corpus.splits["validation"][0]))
-    return replace(scored, splits={**scored.splits, "validation": kept})
+    kept = {
+        split: saved_examples(folder.split(split), type(corpus.splits[split][0]))
+        for split in corpus.set_aside
+        if folder.split(split).exists() and not is_as_saved(folder.split(split), corpus.splits[split])
+    }
+    return replace(scored, splits={**scored.splits, **kept})
 
 
-def is_as_saved(folder: RunFolder, corpus: Corpus[Any]) -> bool:
+def is_as_saved(file: Path, drawn: Iterable[Recordable]) -> bool:
     """Whatever the files are called now."""
-    drawn = [json.loads(json.dumps(one.record())) for one in corpus.splits["validation"]]
-    return [without_origin(one) for one in kept_examples(folder)] == [without_origin(one) for one in drawn]
+    again = [json.loads(json.dumps(one.record())) for one in drawn]
+    return [without_origin(one) for one in kept_examples(file)] == [without_origin(one) for one in again]
 
 
-def kept_examples(folder: RunFolder) -> list[dict[str, Any]]:
+def kept_examples(file: Path) -> list[dict[str, Any]]:
     try:
-        lines = folder.validation.read_text(encoding="utf-8").split("\n")  # a text may hold other ends of lines
+        lines = file.read_text(encoding="utf-8").split("\n")  # a text may hold other ends of lines
         held = [json.loads(line) for line in lines if line]
     except OSError as error:
-        raise unreadable(folder.validation, error) from error
+        raise unreadable(file, error) from error
     except ValueError:  # no JSON, or no UTF-8
         held = [None]
     if not all(isinstance(one, dict) for one in held):
         raise RunError(
-            f"{folder.validation} is not as the run left it: it holds lines that are no JSON objects; put the "
+            f"{file} is not as the run left it: it holds lines that are no JSON objects; put the "
             "run's own file back, or train again"
         )
     return held
 
 
-def saved_validation(folder: RunFolder, kind: type[Recordable]) -> tuple[Recordable, ...]:
+def saved_examples(file: Path, kind: type[Recordable]) -> tuple[Recordable, ...]:
     """The examples that were set aside, of the kind that the run's data has."""
     try:
-        return tuple(kind.from_record(one) for one in kept_examples(folder))
+        return tuple(kind.from_record(one) for one in kept_examples(file))
     except (KeyError, TypeError) as error:
         raise RunError(
-            f"{folder.validation} holds other things than examples of kind {kind.__name__} ({error}); put the run's "
+            f"{file} holds other things than examples of kind {kind.__name__} ({error}); put the run's "
             "own file back"
         ) from error
 
@@ -114,4 +117,5 @@ def check_hashes(folder: RunFolder, weights: Mapping[str, Tensor]) -> None:
 
 
 def hashed_files(folder: RunFolder) -> list[str]:
-    return [name for name in (JOINT, SOURCE, TARGET, folder.validation.name) if (folder.path / name).is_file()]
+    splits = (folder.split(split).name for split in ("validation", "test"))
+    return [name for name in (JOINT, SOURCE, TARGET, *splits) if (folder.path / name).is_file()]

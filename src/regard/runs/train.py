@@ -26,7 +26,7 @@ from regard.layers.adapters import add_adapters, merge_adapters
 from regard.layers.headed import Headed
 from regard.runs.folder import RunFolder
 from regard.runs.journal import MetricsFile, TensorBoard
-from regard.runs.kept import keep_validation, read_summary, write_summary
+from regard.runs.kept import keep_set_aside, read_summary, write_summary
 from regard.runs.pretrained_vectors import load_pretrained_vectors
 from regard.runs.recipe import Recipe
 from regard.runs.starting import Origin, check_vocabulary, freeze, load_pretrained, start_from
@@ -138,7 +138,7 @@ def gather(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, told: Observ
     check_vocabulary(recipe.start, modalities, corpus)
     task = build_task(recipe, corpus, modalities)
     if ranks.is_main:
-        keep_validation(folder, corpus)
+        keep_set_aside(folder, corpus)
         corpus.ledger.save(folder.ledger)
     told.on_phase("encoding the examples")
     return Gathered(recipe, corpus, modalities, task, Extent.of(task.examples("train", 0)))

@@ -13,7 +13,7 @@ from regard.core.config import parse
 from regard.core.errors import DataError, RecipeError
 from regard.data import DATA
 from regard.data.corpus import Corpus, Pair
-from regard.data.examples import Asked, Labelled, Reference, Tagged
+from regard.data.examples import Asked, Labelled, Reference, Tagged, Unlabelled
 from regard.data.ledger import Ledger
 from regard.data.sources.entries import Entry, matching
 from regard.data.texts import HeldText, Text, documents
@@ -27,6 +27,7 @@ def row(**cells: str) -> str:
 KINDS: dict[str, tuple[str, Any]] = {
     "pairs": (".tsv", lambda word: f"{word}\t{word.upper()}\n"),
     "labelled": (".csv", lambda word: f"text,label\n{word},x\n"),
+    "text-table": (".csv", lambda word: f"text\n{word}\n"),
     "tagged": (".conll", lambda word: f"{word} X\n\n"),
     "questions": (".jsonl", lambda word: row(question="what", context=word, answer=word)),
     "trees": (".mrg", lambda word: f"(NP (NN {word}))\n"),
@@ -57,6 +58,7 @@ def words(corpus: Corpus[Any], split: str = "train") -> list[str]:
     told = {
         Pair: lambda one: one.source,
         Labelled: lambda one: one.text,
+        Unlabelled: lambda one: one.text,
         Tagged: lambda one: one.words[0],
         Asked: lambda one: one.context,
     }
@@ -109,6 +111,29 @@ def test_weights_are_those_of_the_files(kind: str, tmp_path: Path) -> None:
     corpus = load(kind, tmp_path, train=[f"a{suffix}", {"file": "books", "weight": 0.5}])
     assert (words(corpus), corpus.weights) == (["a", "c", "d"], (1.0, 0.5, 0.5))
     assert load(kind, tmp_path, train=[{"file": "books", "weight": 1.0}]).weights == ()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "text"])
+def test_a_test_split_that_is_set_aside_shares_no_input_with_another_split(kind: str, tmp_path: Path) -> None:
+    suffix, content = KINDS[kind]
+    rows = [content(f"w{number % 97}") for number in range(150)]
+    header = rows[0].split("\n")[0] + "\n" if suffix == ".csv" else ""
+    (tmp_path / f"a{suffix}").write_text(header + "".join(one.removeprefix(header) for one in rows), encoding="utf-8")
+    corpus = load(kind, tmp_path, train=f"a{suffix}", validation_size=7, test_size=11)
+    corpus.ledger.check()
+    held = {split: {one.key() for one in own} for split, own in corpus.splits.items()}
+    assert list(held) == ["train", "validation", "test"]
+    assert corpus.set_aside == ("test", "validation")
+    assert not (held["train"] | held["validation"]) & held["test"]
+    assert not held["train"] & held["validation"]
+    sizes = {split: len(own) for split, own in corpus.splits.items()}
+    assert (sum(sizes.values()), sizes["validation"]) == (150, 7)
+    assert 10 <= sizes["test"] <= 11
+    assert corpus.ledger.splits == sizes
+    bigger = load(kind, tmp_path, train=f"a{suffix}", validation_size=0, test_size=11)
+    assert words(bigger, "test") == words(corpus, "test"), "what tests is drawn before what validates"
+    with pytest.raises(RecipeError, match="test_size has no effect: it says how many examples are set aside, and data"):
+        load(kind, tmp_path, train=f"a{suffix}", test=f"a{suffix}", test_size=11)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -250,6 +275,7 @@ def test_the_name_of_a_folder_is_no_pattern(kind: str, tmp_path: Path) -> None:
         Pair("a", "b", 3, "f"),
         Labelled("a", "x", "", "g", 3, "f"),
         Labelled("a", "x", "b"),
+        Unlabelled("a", 3, "f"),
         Tagged(("a", "b"), ("X", "Y"), 3, "f"),
         Asked("q", "c d", (Reference("c", 0), Reference("d", 2)), 3, "f"),
     ],
@@ -274,6 +300,60 @@ def test_texts_of_examples_are_documents_and_pairs_are_none() -> None:
         documents(Corpus({"train": (Labelled("a", "x"),)}, Ledger(), weights=(2.0,)))
     given = Corpus({"train": (HeldText("f", "a"),)}, Ledger())
     assert documents(given) is given
+
+
+def test_texts_of_tables_are_read_by_name_and_by_number(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id;body\n1;one\n2;\n3;three\n")
+    (tmp_path / "b.txt").write_text("four\n'five\n")
+    entries = [{"file": "a.csv", "separator": ";", "text": "body"}, {"file": "b.txt", "separator": "\t", "text": 1}]
+    corpus = load("text-table", tmp_path, train=entries)
+    assert words(corpus) == ["one", "three", "four", "'five"]
+    assert [(one.line, one.reason) for one in corpus.ledger.exceptions] == [(3, "no body")]
+    held = documents(corpus).splits["train"]
+    assert held[1] == HeldText(str(tmp_path / "a.csv"), "three")
+
+
+def test_labelled_tables_are_read_by_number_and_with_separators_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text('ham\tyes\nspam\t"no\n')
+    numbers = {"text": 2, "label": 1, "separator": "\t", "quotes": "plain"}
+    corpus = load("labelled", tmp_path, train="a.txt", **numbers)
+    assert [(one.text, one.label, one.line) for one in corpus.splits["train"]] == [("yes", "ham", 1), ('"no', "spam", 2)]
+    for settings, message in (
+        ({"text": 2}, "text = 2 and label = 'label': give names, or numbers for a table without a line of names"),
+        ({"text": "label"}, "text and label are the same, 'label'; they must differ"),
+        ({"train": {"file": "b.csv", "text": 1}}, r"b\.csv: text = 1 and label = 'label': give names, or numbers"),
+    ):
+        with pytest.raises(RecipeError, match=message):
+            load("labelled", tmp_path, **{"train": "a.csv", **settings})
+    (tmp_path / "c.jsonl").write_text(row(text="a", label="b"))
+    for settings, message in (
+        ({"text": 2, "label": 1}, r"c\.jsonl: its lines are JSON objects, which have keys and no order; name the keys"),
+        ({"separator": ","}, r"c\.jsonl: its lines are JSON objects, so data\.separator and data\.quotes have no effect"),
+    ):
+        with pytest.raises(DataError, match=message):
+            load("labelled", tmp_path, train="c.jsonl", **settings)
+
+
+def test_a_folder_for_each_class_holds_labelled_texts(tmp_path: Path) -> None:
+    for name, text in {
+        "train/pos/a.txt": "good\n", "train/pos/deep/b": "fine\nvery", "train/neg/c.txt": "bad", "train/neg/d.txt": " \n",
+        "train/neg/.hidden": "no", "train/.cache/x": "no", "test/pos/e.txt": "good",
+    }.items():  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    corpus = load("labelled", tmp_path, train="train", test="test")
+    corpus.ledger.check()
+    assert [(one.text, one.label, one.line) for one in corpus.splits["train"]] == [
+        ("bad", "neg", 1), ("good", "pos", 3), ("fine\nvery", "pos", 4),
+    ]  # fmt: skip
+    told = [(one.what, one.line, one.reason, one.detail) for one in corpus.ledger.exceptions]
+    assert told[0] == ("skipped", 2, "no text", str(tmp_path / "train/neg/d.txt"))
+    assert told[1][:3] == ("in_two_splits", 3, "source and target are also in test")
+    with pytest.raises(DataError, match=r"a folder for each class, which have no columns, so data\.text has no effect"):
+        load("labelled", tmp_path, train="train", text="body")
+    (tmp_path / "train/pos/f.txt").write_bytes(b"caf\xe9")
+    with pytest.raises(DataError, match=r"train: 1 of 5 files cannot be read as texts: .*f\.txt is not valid UTF-8"):
+        load("labelled", tmp_path, train="train")
 
 
 def test_pairs_have_two_streams_of_texts_and_others_one() -> None:

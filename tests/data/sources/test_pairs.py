@@ -129,6 +129,11 @@ def test_several_files_keep_their_weights_through_removal(tmp_path):
         ("a.csv", '"a","A"\nb,B\n', {}, "aA bB"),
         ("a.csv", "target,x,source\nA,,a\n", {}, "aA"),
         ("a.csv", "en,de\na,A\n", {"source_column": "en", "target_column": "de"}, "aA"),
+        ("a.csv", "a;A\nb;B\n", {"separator": ";"}, "aA bB"),
+        ("a.csv", "target;source\nA;a\n", {"separator": ";"}, "aA"),
+        ("a.txt", "a\tA\nb\t'B\n", {"separator": "\t"}, "aA b'B"),
+        ("a.csv", 'a,"A\nb,B\n', {"quotes": "plain"}, 'a"A bB'),
+        ("a.tsv", 'a\t"A\tÄ"\n', {"quotes": "enclose"}, "aA\tÄ"),
         ("a.jsonl", '{"source": "a", "target": "A"}\n', {}, "aA"),
         ("a.json", '{"en": "a", "de": "A"}\n', {"source_column": "en", "target_column": "de"}, "aA"),
     ],
@@ -148,14 +153,16 @@ def test_columns_of_tables_by_name_by_number_and_by_themselves(name, text, colum
         ({"train": {"file": "a.tsv", "source": "en"}}, "the columns of a file are named with source_column and target"),
         ({"train": {**parallel("a"), "source_column": 1, "target_column": 2}}, "have no effect on parallel files"),
         ({"train": parallel("a"), "source_column": "en"}, "source_column has no effect: all pairs are in parallel fil"),
+        ({"train": "a.csv", "separator": ""}, "separator = '' cannot stand between cells; give one character"),
+        ({"train": parallel("a"), "quotes": "plain"}, "quotes has no effect: all pairs are in parallel files"),
         ({"train": {"file": "a.tsv", "weight": 0.0}}, "train.0.weight: Input should be greater than 0"),
         ({"train": 60000}, "train: a file, a folder, a pattern, or a list of them is expected, found 60000"),
         ({"train": ["a.tsv", ""]}, "train: a list of files has an empty name in it; take it out"),
-        ({"train": "a.tsv", "source_column": 1}, "give two names, or two numbers for a table without a line of names"),
+        ({"train": "a.tsv", "source_column": 1}, "give names, or numbers for a table without a line of names"),
         ({"train": {"file": "a.tsv", "source_column": "en"}, "source_column": 1, "target_column": 2},
-         "a.tsv: source_column = 'en' and target_column = 2: give two names, or two numbers"),
+         "a.tsv: source_column = 'en' and target_column = 2: give names, or numbers"),
         ({"train": "a.tsv", "source_column": 0, "target_column": 1}, "are counted from 1"),
-        ({"train": "a.tsv", "source_column": "x", "target_column": "x"}, "are both 'x'; they must differ"),
+        ({"train": "a.tsv", "source_column": "x", "target_column": "x"}, "are the same, 'x'; they must differ"),
         ({"train": "a.tsv", "validation": {"file": "b.tsv", "weight": 2.0}}, "weight has no effect on data.validation"),
         ({"train": "a.tsv", "other_splits": {"news": [{"file": "b.tsv", "weight": 1.0}]}}, "no effect on data.other_s"),
         ({"train": "a.tsv", "other_splits": {"test": "b.tsv"}}, "other_splits.test: this split has a key of its own"),
@@ -182,7 +189,9 @@ def test_what_is_written_out_is_short_and_read_as_the_same():
     part = parse(PairFiles, tree)
     assert part.model_dump() == {
         "kind": "pairs", "source_column": "auto", "target_column": "auto", "folder": ".", "overlap": "warn",
+        "separator": "auto", "quotes": "auto",
         "train": "a.tsv", "validation": ["b.tsv", parallel("c")], "test": [],
+        "test_size": 0,
     }  # fmt: skip
     assert parse(PairFiles, part.model_dump()) == part
 

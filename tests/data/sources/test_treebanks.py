@@ -94,7 +94,7 @@ def test_splits_are_read_compressed_or_not_and_what_stands_in_two_is_named(tmp_p
 def test_without_validation_files_some_trees_are_set_aside(tmp_path: Path) -> None:
     write(tmp_path / "train.mrg", *(f"(NP (NN word{number}))" for number in range(40)))
     corpus = load(tmp_path)
-    assert corpus.validation_was_set_aside
+    assert corpus.set_aside == ("validation",)
     assert (len(corpus.splits["train"]), len(corpus.splits["validation"])) == (36, 4)
 
 

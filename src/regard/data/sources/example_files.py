@@ -1,4 +1,4 @@
-"""From files of your own to a corpus of examples: weights, duplicates, a validation split set aside."""
+"""From files of your own to a corpus of examples: weights, duplicates, validation and test splits set aside."""
 
 from __future__ import annotations
 
@@ -21,15 +21,18 @@ SHOWN = 10
 
 
 class ExampleFiles(FileData[AnyExampleEntry], Generic[AnyExampleEntry, AnyExample]):
-    """Files of examples. Where none are named for validation, a part of the training examples is set aside."""
+    """Files of examples. Where none are named for validation (or test), some training examples are set aside for it."""
 
     validation_size: int = Field(default=1000, ge=0)  # how many at most, and at most a tenth
+    test_size: int = Field(default=0, ge=0)  # the same for a test split
     overlap: Overlap = "warn"
 
     def unused(self) -> dict[str, str]:
         unused = super().unused()
-        if self.validation and self.validation_size:
-            unused["validation_size"] = "it says how many examples are set aside, and data.validation names files"
+        sizes = {"validation": self.validation_size, "test": self.test_size}
+        for split in sizes.keys() & self.named().keys():
+            if sizes[split]:
+                unused[f"{split}_size"] = f"it says how many examples are set aside, and data.{split} names files"
         if self.train and len(self.named()) == 1:
             unused["overlap"] = "no split but data.train is named"
         return unused
@@ -61,8 +64,8 @@ class ExampleFiles(FileData[AnyExampleEntry], Generic[AnyExampleEntry, AnyExampl
         if not splits["train"]:
             raise nothing_to_train_on([one.paths[0] for one in found["train"]], ledger)
         return arrange(
-            splits, ledger, seed=seed, validation_size=self.validation_size, overlap=self.overlap,
-            weights={str(one.paths[0]): one.entry.weight for one in found["train"]},
+            splits, ledger, seed=seed, validation_size=self.validation_size, test_size=self.test_size,
+            overlap=self.overlap, weights={str(one.paths[0]): one.entry.weight for one in found["train"]},
         )  # fmt: skip
 
 

@@ -1,39 +1,49 @@
-"""Labelled texts: tables of your own, the moods of the small world, and film reviews."""
+"""Labelled texts: tables or class folders of your own, the moods of the small world, and film reviews."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from regard.core.config import Config
 from regard.core.errors import DataError
 from regard.data import DataPart
 from regard.data.corpus import Corpus
 from regard.data.examples import Labelled
 from regard.data.ledger import Ledger
-from regard.data.sources.entries import ExampleEntry, chosen
+from regard.data.sources.class_folders import class_files, read_class_folders
+from regard.data.sources.columns import TableFormat, check_named, columns_problem
+from regard.data.sources.entries import ExampleEntry, below, chosen
 from regard.data.sources.example_files import ExampleFiles
 from regard.data.sources.files import Found
 from regard.data.sources.world import WORLD, WorldData
 from regard.data.splits import Overlap, arrange
-from regard.data.tables import TABLE_SUFFIXES, as_text, read_table
+from regard.data.tables import TABLE_SUFFIXES, Layout, as_text, read_table
 
 NO_LETTER = re.compile(r"[\W_]+")
 
 
-class LabelledColumns(Config):
-    """Which columns of a table hold what; empty where there is none."""
+class LabelledColumns(TableFormat):
+    """Which columns of a table hold what, empty where there is none: by name, which the first line gives; or by number,
+    counted from 1, in a table whose first line is a text already."""
 
-    text: str = Field(default="text", min_length=1)
-    second: str = ""  # the column of a second text, where it is two that belong together
-    label: str = Field(default="label", min_length=1)
-    group: str = ""  # the column by which scores are also told apart
+    text: int | str = "text"
+    second: int | str = ""  # the column of a second text, where it is two that belong together
+    label: int | str = "label"
+    group: int | str = ""  # the column by which scores are also told apart
+
+    def given(self) -> dict[str, int | str]:
+        """The columns that are read, by key."""
+        columns = {"text": self.text, "label": self.label, "second": self.second, "group": self.group}
+        return {key: column for key, column in columns.items() if column != "" or key in ("text", "label")}
+
+
+USUAL = LabelledColumns()
 
 
 class LabelledEntry(LabelledColumns, ExampleEntry):
@@ -41,27 +51,56 @@ class LabelledEntry(LabelledColumns, ExampleEntry):
 
 
 class LabelledFiles(LabelledColumns, ExampleFiles[LabelledEntry, Labelled[str]]):
-    """Texts with their labels from .csv, .tsv or .jsonl: ``text``, ``second``, ``label`` and ``group`` name columns."""
+    """Texts with their labels from .csv, .tsv or .jsonl: ``text``, ``second``, ``label`` and ``group`` name columns.
+
+    A folder without tables stands for text files in a folder for each class.
+    """
 
     suffixes: ClassVar[tuple[str, ...]] = TABLE_SUFFIXES
     example: ClassVar[str] = "path/to/table.csv"
 
     kind: str = "labelled"
 
+    @model_validator(mode="after")
+    def _columns_go_together(self) -> Self:
+        entries = [entry for entries in self.named().values() for entry in entries]
+        columns = {"": self.given(), **{f"{one.file}: ": chosen(LabelledColumns, self, one).given() for one in entries}}
+        problems = [f"{where}{problem}" for where, own in columns.items() if (problem := columns_problem(own))]
+        if problems:
+            raise ValueError(". ".join(problems))
+        return self
+
+    def files_of(self, entry: LabelledEntry, key: str) -> Iterator[Found[LabelledEntry]]:
+        path = self.path(entry.file)
+        if path.is_dir() and not below(path, self.endings()) and class_files(path):
+            yield Found(entry, (path,))
+        else:
+            yield from super().files_of(entry, key)
+
     def read(self, found: Found[LabelledEntry], split: str, ledger: Ledger) -> list[Labelled[str]]:
-        return read_labelled(found.paths[0], split, ledger, chosen(LabelledColumns, self, found.entry))
+        columns, path = chosen(LabelledColumns, self, found.entry), found.paths[0]
+        if not path.is_dir():
+            return read_labelled(path, split, ledger, columns)
+        if columns != USUAL:
+            told = ", ".join(f"data.{key}" for key in columns.model_dump(exclude_defaults=True))
+            raise DataError(
+                f"{path} holds text files in a folder for each class, which have no columns, so {told} has no effect; "
+                "leave it out"
+            )
+        return read_class_folders(path, split, ledger)
 
 
 def read_labelled(path: Path, split: str, ledger: Ledger, columns: LabelledColumns) -> list[Labelled[str]]:
     """The labelled texts of one table; rows without a text or a label are skipped and listed."""
-    text, second, label, group = columns.text, columns.second, columns.label, columns.group
-    file, names = str(path), [text, label, *filter(None, (second, group))]
-    rows = read_table(path, names)
+    given = columns.given()
+    check_named(path, given)
+    file, needed = str(path), [key for key in ("text", "second", "label") if key in given]
+    rows = read_table(path, [*given.values()], columns.layout(path, Layout()))
     kept = []
     for line, cells in rows:
-        found = dict(zip(names, map(as_text, cells), strict=True))
-        one = Labelled(found[text], found[label], found.get(second, ""), found.get(group, ""), line, file)
-        empty = [name for name in filter(None, (text, second, label)) if not found[name]]
+        found = dict(zip(given, map(as_text, cells), strict=True))
+        one = Labelled(found["text"], found["label"], found.get("second", ""), found.get("group", ""), line, file)
+        empty = [str(given[key]) for key in needed if not found[key]]
         if empty:
             ledger.skip(split, file, line, f"no {' and no '.join(empty)}")
         else:

@@ -8,21 +8,21 @@ from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from regard.core.config import Config
 from regard.core.errors import DataError
 from regard.data.corpus import Pair
 from regard.data.ledger import Ledger
 from regard.data.readers import COMPRESSIONS, find_file, keep_pairs, read_parallel
+from regard.data.sources.columns import AUTO, FORMAT_KEYS, TableFormat, check_named, columns_problem
 from regard.data.sources.entries import ExampleEntry, chosen, is_pattern
 from regard.data.sources.example_files import ExampleFiles
 from regard.data.sources.files import Found
 from regard.data.tables import JSON_SUFFIXES, TABLE_SUFFIXES, Layout, column_names, read_table, suffix
 
-AUTO = "auto"
 NAMES = ("source", "target")
+COLUMN_KEYS = ("source_column", "target_column")
 
 
-class PairColumns(Config):
+class PairColumns(TableFormat):
     """Which columns of a table are source and target: by name, which the first line gives; or by number, counted from
     1, in a table whose first line is a pair already.
 
@@ -34,31 +34,19 @@ class PairColumns(Config):
 
     def problem(self) -> str:
         """Why the two do not go together; nothing where they do."""
-        both = (self.source_column, self.target_column)
-        numbers = [one for one in both if isinstance(one, int)]
-        if len(numbers) == 1:
-            return (
-                f"source_column = {both[0]!r} and target_column = {both[1]!r}: give two names, or two numbers for a "
-                "table without a line of names"
-            )
-        if numbers and min(numbers) < 1:
-            return "source_column and target_column are counted from 1"
-        if both[0] == both[1] != AUTO:
-            return f"source_column and target_column are both {both[0]!r}; they must differ"
-        return "source_column and target_column must not be empty" if "" in both else ""
+        return columns_problem(self.both())
 
-    def of(self, path: Path) -> tuple[int | str, ...]:
+    def both(self) -> dict[str, int | str]:
+        return dict(zip(COLUMN_KEYS, (self.source_column, self.target_column)))
+
+    def of(self, path: Path, separator: str = "") -> tuple[int | str, ...]:
         """The columns of this table."""
-        both = (self.source_column, self.target_column)
-        if suffix(path) in JSON_SUFFIXES:
-            if any(isinstance(one, int) for one in both):
-                raise DataError(
-                    f"{path}: its lines are JSON objects, which have keys and no order; name the keys with "
-                    "source_column and target_column"
-                )
-        elif both == (AUTO, AUTO) and not set(NAMES) <= set(column_names(path)):
+        both = self.both()
+        check_named(path, both)
+        unnamed = suffix(path) not in JSON_SUFFIXES and set(both.values()) == {AUTO}
+        if unnamed and not set(NAMES) <= set(column_names(path, separator)):
             return 1, 2
-        return tuple(name if one == AUTO else one for one, name in zip(both, NAMES))
+        return tuple(name if one == AUTO else one for one, name in zip(both.values(), NAMES))
 
 
 USUAL = PairColumns()
@@ -78,8 +66,9 @@ class PairEntry(PairColumns, ExampleEntry):
             )
         if not self.file and not (self.source and self.target):
             raise ValueError("name a file with both sides, or both source and target as two files")
-        if not self.file and {"source_column", "target_column"} & self.model_fields_set:
-            raise ValueError("source_column and target_column have no effect on parallel files; leave them out")
+        unused = [key for key in (*COLUMN_KEYS, *FORMAT_KEYS) if key in self.model_fields_set and not self.file]
+        if unused:
+            raise ValueError(f"{' and '.join(unused)} have no effect on parallel files; leave them out")
 
     def names(self) -> dict[str, str]:
         return {"file": self.file} if self.file else {"source": self.source, "target": self.target}
@@ -107,13 +96,13 @@ class PairFiles(PairColumns, ExampleFiles[PairEntry, Pair]):
         named = [entry for entries in self.named().values() for entry in entries]
         if named and not any(entry.file for entry in named):
             reason = "all pairs are in parallel files, which have no columns"
-            unused |= dict.fromkeys(("source_column", "target_column"), reason)
+            unused |= dict.fromkeys((*COLUMN_KEYS, *FORMAT_KEYS), reason)
         return unused
 
     def files_of(self, entry: PairEntry, key: str) -> Iterator[Found[PairEntry]]:
         if entry.file:
             for found in super().files_of(entry, key):
-                check_table(found.paths[0], key)
+                check_table(found.paths[0], key, chosen(PairColumns, self, entry))
                 yield found
         else:
             paths = [find_file(self.path(name)) for name in (entry.source, entry.target)]
@@ -132,18 +121,18 @@ class PairFiles(PairColumns, ExampleFiles[PairEntry, Pair]):
 
 def read_pairs(path: Path, split: str, ledger: Ledger, columns: PairColumns = USUAL) -> list[Pair]:
     """The pairs of a table. In .tsv quotation marks mean nothing special; a line without text is counted as skipped."""
-    of_file = columns.of(path)
-    layout = Layout(
-        quotes=suffix(path) != ".tsv", blank_lines=True, only_text=True, width=2 if columns == USUAL else 0
-    )
+    usual = Layout(quotes=suffix(path) != ".tsv", blank_lines=True, only_text=True)
+    layout = columns.layout(path, usual)
+    of_file = columns.of(path, layout.separator)
+    layout = layout._replace(width=2 if set(columns.both().values()) == {AUTO} else 0)
     rows = ((line, *cells) for line, cells in read_table(path, of_file, layout))
     return keep_pairs(rows, str(path), split, ledger)
 
 
-def check_table(path: Path, key: str) -> None:
-    if suffix(path) not in TABLE_SUFFIXES:
+def check_table(path: Path, key: str, written: TableFormat) -> None:
+    if suffix(path) not in TABLE_SUFFIXES and written.separator == AUTO:
         raise DataError(
             f"{key} names {path}: a file of both sides must end in {', '.join(TABLE_SUFFIXES)} "
-            f"({', '.join(COMPRESSIONS)} may follow); two parallel files are named as "
+            f"({', '.join(COMPRESSIONS)} may follow), or data.separator says what stands between its cells; two parallel files are named as "
             f'{{source = "train.en", target = "train.de"}}'
         )

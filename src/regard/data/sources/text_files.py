@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from regard.core.errors import DataError
 from regard.data import DataPart
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class TextFiles(FileData[Entry]):
-    """Text files. Where none are named for validation, the end of each training file is set aside for it."""
+    """Text files. Where none are named for validation (or test), the end of each training file is set aside for it."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".txt",)
     compressions: ClassVar[tuple[str, ...]] = ()
@@ -30,27 +30,42 @@ class TextFiles(FileData[Entry]):
 
     kind: str = "text"
     validation_share: float = Field(0.1, ge=0, lt=1)  # of every file, at its end
+    test_share: float = Field(0.0, ge=0, lt=1)  # the same, behind what validates
     documents: Literal["file", "line"] = "file"  # what counts as one
 
     def unused(self) -> dict[str, str]:
         unused = super().unused()
-        if self.validation and self.validation_share:
-            unused["validation_share"] = "it says how much of each file is set aside, and data.validation names files"
+        for split, share in self.shares().items():
+            if share and split in self.named():
+                unused[f"{split}_share"] = f"it says how much of each file is set aside, and data.{split} names files"
         return unused
 
+    @model_validator(mode="after")
+    def _something_is_left(self) -> Self:
+        if sum(self.aside().values()) >= 1:
+            raise ValueError("validation_share and test_share leave nothing to train on; together they must be below 1")
+        return self
+
+    def shares(self) -> dict[str, float]:
+        return {"validation": self.validation_share, "test": self.test_share}
+
+    def aside(self) -> dict[str, float]:
+        """The shares that are set aside: those of splits for which no files are named."""
+        return {split: share for split, share in self.shares().items() if share and split not in self.named()}
+
     def load(self, seed: int, ledger: Ledger) -> Corpus[Text]:
-        by_lines = self.documents == "line"
-        share = 0.0 if self.validation else self.validation_share
+        by_lines, aside = self.documents == "line", self.aside()
         splits: dict[str, list[Text]] = {"train": [], "validation": []}
         for split, files in self.found().items():
             own = splits.setdefault(split, [])
             for one in files:
-                first, *rest = divide_file(one.paths[0], share if split == "train" else 0.0, at_lines=by_lines)
-                own.append(first)
-                splits["validation"] += rest
+                stretches = divide_file(one.paths[0], aside if split == "train" else {}, at_lines=by_lines)
+                own.append(stretches.pop("train"))
+                for other, text in stretches.items():
+                    splits.setdefault(other, []).append(text)
         if by_lines:
             splits = {split: [text.by_lines() for text in own] for split, own in splits.items()}
-        return corpus_of(splits, ledger)
+        return corpus_of(splits, ledger, tuple(aside))
 
 
 class PythonEnglish(DataPart):
@@ -79,7 +94,7 @@ class PythonCode(DataPart):
     def load(self, seed: int, ledger: Ledger) -> Corpus[Text]:
         splits: dict[str, list[Text]] = {"train": [], "validation": []}
         for path in self.files():
-            for split, text in zip(splits, divide_file(path, self.validation_share, at_lines=True)):
+            for split, text in divide_file(path, {"validation": self.validation_share}, at_lines=True).items():
                 splits[split].append(text)
         return corpus_of(splits, ledger)
 

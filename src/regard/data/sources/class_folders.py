@@ -1,0 +1,44 @@
+"""Text files in a folder for each class: a file is a text, and its folder's name the label."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from regard.core.errors import DataError
+from regard.data.examples import Labelled
+from regard.data.ledger import Ledger
+from regard.data.readers import COMPRESSIONS, read_lines, some
+
+
+def class_files(folder: Path) -> list[tuple[str, Path]]:
+    """``folder/class/…/name.txt``: every file that is not hidden, after the name of the folder below ``folder``."""
+    classes = sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
+    return [
+        (own.name, path)
+        for own in classes
+        for path in sorted(own.rglob("*"))
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(own).parts)
+    ]
+
+
+def read_class_folders(folder: Path, split: str, ledger: Ledger) -> list[Labelled[str]]:
+    """The texts of all classes, numbered in the order of their names; those without a text are skipped and listed."""
+    files = class_files(folder)
+    kept, wrong = [], []
+    for number, (label, path) in enumerate(files, start=1):
+        try:
+            text = "\n".join(read_lines(path)).strip()
+        except DataError as error:
+            wrong.append(str(error))
+            continue
+        if text:
+            kept.append(Labelled(text, label, line=number, origin=str(folder)))
+        else:
+            ledger.skip(split, str(folder), number, "no text", str(path))
+    if wrong:
+        raise DataError(
+            f"{folder}: {len(wrong):,} of {len(files):,} files cannot be read as texts: {some(wrong)}. Correct these files, "
+            f"or take them out of the folder (names may end in {', '.join(COMPRESSIONS)} where they are packed)"
+        )
+    ledger.record(split, str(folder), read=len(files), kept=len(kept))
+    return kept
