@@ -12,7 +12,7 @@ from regard.cli.console import notes, plain, say
 from regard.core.errors import OptionError
 
 if TYPE_CHECKING:
-    from regard.data.discovery import Wishes
+    from regard.data.discovery.found import Wishes
     from regard.runs.automatic.proposal import Proposal
     from regard.runs.budget import Deadline
     from regard.runs.recipe import Recipe
@@ -47,7 +47,7 @@ def from_files(
     given: Sequence[str], wishes: Wishes, settings: Sequence[str], deadline: Deadline, told: Callable[[str], None]
 ) -> Automatic:
     """Looks at the files and says what it sees; what is left to decide waits for the data."""
-    from regard.data.discovery import discover
+    from regard.data.discovery.looking import discover
     from regard.runs.automatic.questions import propose
     from regard.runs.automatic.sizes import decide_size
 

@@ -43,7 +43,7 @@ def init(
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Write a recipe for files of your own: looks at them, measures this machine, and says why it chooses what."""
-    from regard.data.discovery import Wishes
+    from regard.data.discovery.found import Wishes
     from regard.runs.budget import Budget, Deadline
     from regard.runs.folder import RunFolder
     from regard.runs.train import gather

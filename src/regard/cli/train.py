@@ -167,7 +167,7 @@ def of_files(
     resume: bool,
 ) -> tuple[Recipe, Decide | None]:
     """The recipe for files of the user's own; size and steps are decided once the data is read."""
-    from regard.data.discovery import Wishes
+    from regard.data.discovery.found import Wishes
     from regard.runs.budget import Budget, Deadline
     from regard.runs.folder import RunFolder
     from regard.runs.recipe import Recipe

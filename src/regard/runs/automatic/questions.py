@@ -7,7 +7,7 @@ from typing import Any
 
 from regard.core import rules
 from regard.core.errors import DataError
-from regard.data.discovery import Discovery, PictureFacts, TextFacts
+from regard.data.discovery.found import Discovery, PictureFacts, TextFacts
 from regard.runs.automatic.proposal import Decision, Proposal, Size
 
 
