@@ -36,11 +36,20 @@ def test_the_papers_training_has_the_papers_warm_up() -> None:
     assert rules.paper_warmup(100_000) == 4000
 
 
-@given(some.floats(0.01, 1000), some.floats(0.01, 1000))
-def test_dropout_grows_with_how_often_an_example_is_seen(one: float, other: float) -> None:
+@given(some.floats(0.01, 1000), some.floats(0.01, 1000), some.integers(1, 10**9), some.integers(1, 10**9))
+def test_dropout_grows_with_how_often_an_example_is_seen(one: float, other: float, size: int, data: int) -> None:
     fewer, more = sorted((one, other))
-    assert 0 <= rules.dropout(fewer) <= rules.dropout(more) <= 0.4
-    assert rules.dropout(min(fewer, 1)) == 0
+    assert 0 <= rules.dropout(fewer, size, data) <= rules.dropout(more, size, data) <= 0.4
+    assert rules.dropout(min(fewer, 1), size, data) == 0
+    assert rules.dropout(more, size, data) <= rules.dropout(more, 2 * size, data)
+
+
+@pytest.mark.parametrize(
+    "epochs, parameters, positions, good",
+    [(33, 2_500_000, 450_000, 0.32), (7, 3_200_000, 1_000_000, 0.23), (10, 1_400_000, 1_050_000, 0.15)],
+)
+def test_dropout_of_known_trainings(epochs: float, parameters: int, positions: int, good: float) -> None:
+    assert rules.dropout(epochs, parameters, positions) == pytest.approx(good, abs=0.011)
 
 
 @given(some.integers(1, 10**6), some.integers(1, 600))

@@ -65,9 +65,9 @@ def from_files(
     def decide(gathered: Gathered) -> Recipe:
         made, recipe = decide_size(proposal, gathered, deadline, settings, told)
         decided.append(made)
-        for path, value, reason in made.decisions:
-            why = f"  [dim]{plain(reason)}[/dim]" if reason else ""
-            say(f"[dim]decided[/dim]  {plain(path)} = {plain(value)}{why}", to=notes)
+        for one in made.decisions:
+            why = f"  [dim]{plain(one.reason)}[/dim]" if one.reason else ""
+            say(f"[dim]decided[/dim]  {plain(one.line())}{why}", to=notes)
         return recipe
 
     return Automatic(proposal.first().recipe(*settings), decide, lambda: decided[-1])

@@ -62,7 +62,7 @@ def list_recipes(as_json: bool = JSON_OPTION) -> None:
 def show_recipe(
     name: str = typer.Argument(help="A shipped recipe."),
     full: bool = typer.Option(
-        False, "--full", metavar="", help="Write out every default, and what became of it (auto: decided from the data)."
+        False, "--full", metavar="", help="Write out every default, and what became of it (auto: the data decides)."
     ),
     as_json: bool = JSON_OPTION,
 ) -> None:

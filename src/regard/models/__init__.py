@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import Field
@@ -23,9 +24,9 @@ class ModelPart(Part):
     width: int = Field(256, ge=1)
     dropout: Annotated[float, Auto(lt=1)] = AUTO
 
-    def settled(self, dropout: float = rules.USUAL_DROPOUT) -> Self:
+    def settled(self, dropout: Callable[[], float] = lambda: rules.USUAL_DROPOUT) -> Self:
         """The same with nothing left to be decided, this much being dropped where the recipe does not say it."""
-        return self.model_copy(update={"dropout": decided(self.dropout, lambda: dropout), **self.settled_sizes()})
+        return self.model_copy(update={"dropout": decided(self.dropout, dropout), **self.settled_sizes()})
 
     def settled_sizes(self) -> dict[str, Any]:
         """Those of its sizes that depend on others, decided."""

@@ -105,7 +105,7 @@ def paced(
 ) -> Recipe:
     """The recipe with as many steps as are left; what is hopeless is refused, what was decided is said."""
     steps = pace.steps_in(max(0.0, deadline.left))
-    batch = recipe.settled(gathered.extent).training.batch_tokens
+    batch = recipe.training.settled(recipe.model.width, gathered.extent).batch_tokens
     epochs = steps * batch / max(1, gathered.extent.positions)
     if steps < FEWEST_STEPS:
         raise too_short(deadline, pace, steps)

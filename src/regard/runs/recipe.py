@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -51,10 +51,11 @@ class Recipe(Config):
     def to_toml(self) -> str:
         return to_toml(self.tables())
 
-    def settled(self, extent: Extent) -> Recipe:
-        """The same for so much data, every "auto" decided: what the run folder keeps."""
+    def settled(self, extent: Extent, parameters: Callable[[], int]) -> Recipe:
+        """The same for so much data, every "auto" decided: what the run folder keeps. ``parameters`` counts those of
+        the model, where a rule asks for them."""
         training = self.training.settled(self.model.width, extent)
-        model = self.model.settled(rules.dropout(training.epochs(extent)))
+        model = self.model.settled(lambda: rules.dropout(training.epochs(extent), parameters(), extent.positions))
         return self.model_copy(update={"training": training, "model": model})
 
     def settled_without_data(self) -> Recipe:

@@ -144,9 +144,20 @@ def gather(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, told: Observ
     return Gathered(recipe, corpus, modalities, task, Extent.of(task.examples("train", 0)))
 
 
+def settled(recipe: Recipe, gathered: Gathered) -> Recipe:
+    """A recipe with every "auto" decided by the data that was gathered."""
+    return recipe.settled(gathered.extent, lambda: count_parameters(recipe, gathered.task.ports()))
+
+
+def count_parameters(recipe: Recipe, ports: Ports) -> int:
+    """How many a recipe's model has; none of them is made."""
+    with torch.device("meta"):
+        return sum(weight.numel() for weight in recipe.model.build(ports).parameters())
+
+
 def new_loop(gathered: Gathered, folder: RunFolder, ranks: machine.Ranks, told: Observers) -> Loop:
     """A new model and its training; what of the recipe was undecided is decided, and written."""
-    recipe, task = gathered.recipe.settled(gathered.extent), gathered.task
+    recipe, task = settled(gathered.recipe, gathered), gathered.task
     if ranks.is_main:
         write_text(folder.recipe, recipe.to_toml())
     model = headed(recipe, task)

@@ -20,6 +20,10 @@ class Decision(NamedTuple):
     value: Any
     reason: str = ""
 
+    def line(self) -> str:
+        """As a recipe would say it."""
+        return f"{self.path} = {_written('x', self.value).partition(' = ')[2]}"
+
 
 class Size(NamedTuple):
     """One rung of the ladder of models: what to set, and how it is called in a sentence."""

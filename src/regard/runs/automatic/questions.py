@@ -46,6 +46,7 @@ def classification(found: Discovery) -> Proposal:
         Decision("task.max_length", length, f"tokens; 5 % of the texts have more than {text.words.p95:,} words"),
         *([Decision("task.keep", "ends", "long texts say most where they begin and where they end")]
           if length >= rules.LONGEST_READING else []),
+        Decision("model.dropout", 0.3, "labels say little, so much is dropped"),
         Decision("task.label_smoothing", 0.1, "keeps probabilities honest on little data"),
         *([Decision("task.balance", "classes", "the most frequent class is ten times the rarest or more")]
           if _is_unbalanced(found.labels) else []),
@@ -63,6 +64,7 @@ def tagging(found: Discovery) -> Proposal:
         *_encoder(),
         Decision("task.kind", "tagging", f"{len(found.labels):,} tags"),
         Decision("task.max_length", rules.reading_length(text.words.p99, 0), "tokens; longer texts in windows"),
+        Decision("model.dropout", 0.3, "labels say little, so much is dropped"),
         Decision("task.label_smoothing", 0.1, "keeps probabilities honest on little data"),
         *_training(),
     ]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import torch
+
 from regard.core import rules
 from regard.runs.automatic.proposal import Decision, Proposal, Size
 from regard.runs.budget import FEWEST_STEPS, Deadline, Pace, in_words, measure, too_short
 from regard.runs.recipe import Recipe
-from regard.runs.train import Gathered, build_model
+from regard.runs.train import Gathered, count_parameters
 
 SHARE = 0.012  # of the budget, for measuring one size
 SHORTEST, LONGEST = 1.0, 8.0  # seconds
@@ -55,14 +57,26 @@ def decide_size(
     if epochs > proposal.epochs:
         steps, epochs = max(FEWEST_STEPS, int(steps * proposal.epochs / epochs)), proposal.epochs
         why = f"{epochs:.0f} epochs; more would be learned by heart"
+    why_so_large = f"{kept.size.name}: the largest that sees enough for its size in this time"
     made = proposal.with_decisions(
-        *(Decision(path, value, f"{kept.size.name}: the largest that sees enough in this time") for path, value in
-          kept.size.settings.items()),
-        Decision("model.dropout", rules.dropout(epochs), f"each example is seen {epochs:.2g} times"),
+        *(Decision(path, value, "" if place else why_so_large) for place, (path, value) in
+          enumerate(kept.size.settings.items())),
+        *_dropout(proposal, kept, gathered, epochs, settings),
         Decision("training.steps", steps, why),
     )  # fmt: skip
     recipe = made.recipe(*settings)
     return made, gathered.recipe.model_copy(update={"model": recipe.model, "training": recipe.training})
+
+
+def _dropout(
+    proposal: Proposal, kept: Tried, gathered: Gathered, epochs: float, settings: Sequence[str]
+) -> list[Decision]:
+    """How much is dropped, unless the proposal says so already."""
+    if any(one.path == "model.dropout" for one in proposal.decisions):
+        return []
+    parameters = count_parameters(proposal.of_size(kept.size).recipe(*settings), gathered.task.ports())
+    amount = rules.dropout(epochs, parameters, gathered.extent.positions)
+    return [Decision("model.dropout", amount, f"{parameters:,} parameters see each example {epochs:.2g} times")]
 
 
 def tried(
@@ -77,5 +91,6 @@ def tried(
 
 def layers_of(recipe: Recipe, gathered: Gathered) -> int:
     """The parameters that every position passes through."""
-    model = build_model(recipe, gathered.task.ports())
+    with torch.device("meta"):
+        model = recipe.model.build(gathered.task.ports())
     return sum(weight.numel() for name, weight in model.named_parameters() if "embedding" not in name)
