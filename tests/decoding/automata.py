@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from regard.core.seams import Hypothesis
 from regard.core.symbols import EOS, PAD, SOS
 from regard.decoding.sentences import Sentences
 
@@ -101,3 +102,15 @@ def all_answers(words: int, limit: int) -> list[tuple[int, ...]]:
     """Every finished answer of at most ``limit`` tokens, the closing symbol among them."""
     choices = [word for word in range(words) if word not in (PAD, SOS, EOS)]
     return [answer for length in range(limit) for answer in itertools.product(choices, repeat=length)]
+
+
+def check_answers(machine: Machine, key: int, limit: int, answers: Sequence[Hypothesis]) -> None:
+    """The best first, each within its limit and as probable as the machine says."""
+    order = [(not answer.finished, -answer.score) for answer in answers]
+    assert order == sorted(order)
+    for answer in answers:
+        chosen = [*answer.tokens, EOS] if answer.finished else answer.tokens
+        assert len(chosen) <= limit
+        assert answer.finished or len(chosen) == limit
+        assert not {PAD, SOS, EOS} & set(answer.tokens)
+        assert math.isclose(answer.log_probability, machine.log_probability(key, chosen), rel_tol=1e-6, abs_tol=1e-4)

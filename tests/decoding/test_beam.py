@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from automata import Chain, Machine, all_answers, sentences
+from automata import Chain, Machine, all_answers, check_answers, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -88,15 +88,9 @@ def test_batched_equals_alone(
     assert together == alone
     for (key, limit), answers in zip(pairs, together):
         assert 1 <= len(answers) <= options.n_best
-        order = [(not answer.finished, -answer.score) for answer in answers]
-        assert order == sorted(order)
+        check_answers(machine, key, limit, answers)
         for answer in answers:
-            chosen = [*answer.tokens, EOS] if answer.finished else answer.tokens
-            assert len(chosen) <= limit
-            assert answer.finished or len(chosen) == limit
-            assert not {PAD, SOS, EOS} & set(answer.tokens)
-            assert answer.log_probability == pytest.approx(machine.log_probability(key, chosen), abs=1e-4)
-            penalty = length_penalty(len(chosen), alpha)
+            penalty = length_penalty(len(answer.tokens) + answer.finished, alpha)
             assert answer.score == pytest.approx(answer.log_probability / penalty, abs=1e-5)
 
 

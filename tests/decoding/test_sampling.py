@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 import torch
-from automata import Chain, Machine, sentences
+from automata import Chain, Machine, check_answers, sentences
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -77,14 +77,7 @@ def test_batched_equals_alone(pairs: list[tuple[int, int]], options: Sampling) -
         assert together[index] == sampling.search(machine, sentences([key], [limit], [index]), options)[0]
     for (key, limit), answers in zip(pairs, together):
         assert len(answers) == options.n_best
-        order = [(not answer.finished, -answer.score) for answer in answers]
-        assert order == sorted(order)
-        for answer in answers:
-            chosen = [*answer.tokens, EOS] if answer.finished else answer.tokens
-            assert len(chosen) <= limit
-            assert answer.finished or len(chosen) == limit
-            assert not {PAD, SOS, EOS} & set(answer.tokens)
-            assert answer.log_probability == pytest.approx(machine.log_probability(key, chosen), abs=1e-4)
+        check_answers(machine, key, limit, answers)
 
 
 def test_seed_and_place_in_the_input_decide() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +50,14 @@ class Seen:
 
     def tab(self, name: str) -> None:
         self.page.get_by_role("tab", name=name).click()
+
+    def check_tabs(self, names: Sequence[str]) -> None:
+        """Every tab has something to show."""
+        for name in names:
+            self.tab(name)
+            panel = self.page.get_by_role("tabpanel", name=name)
+            assert panel.is_visible()
+            assert len(panel.inner_text()) > 20
 
 
 def opened(browser: Any, file: Path, *, width: int = 1200, colours: str = "light", touch: bool = False) -> Seen:

@@ -11,6 +11,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import tokenizers as library
 import torch
+from safetensors.torch import load_file, save_file
 from tokenizers import decoders, models, pre_tokenizers, trainers
 from torch import Tensor
 from transformers import (
@@ -22,6 +23,8 @@ from transformers import (
     logging,
 )
 
+import regard
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 
 logging.set_verbosity_error()
@@ -117,3 +120,20 @@ def our_logits(run: Run, tokens_BT: Tensor) -> Tensor:
 def furthest(one: Tensor, other: Tensor) -> float:
     assert one.shape == other.shape
     return float((one - other).abs().max())
+
+
+Imported = tuple[Any, Run, Path]
+"""A model of theirs, the run that was made of it, and their folder."""
+
+
+def imported(folder: Path, **options: Any) -> Run:
+    run = folder.with_name(f"{folder.name}-run")
+    import_folder(folder, run, **options)
+    return regard.load(run)
+
+
+def change_tensors(folder: Path, change: Callable[[dict[str, Tensor]], None]) -> Path:
+    held = load_file(folder / "model.safetensors")
+    change(held)
+    save_file(held, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder

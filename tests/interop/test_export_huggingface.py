@@ -11,8 +11,8 @@ import torch
 import untrained
 from strangers import MODELS, TEXT, furthest, our_logits, save, their_logits
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
+from untrained import Exported, exported, there_and_back
 
-import regard
 from regard.cli.main import main
 from regard.core.config import parse
 from regard.core.errors import OptionError, RunError
@@ -22,7 +22,6 @@ from regard.interop.exporting import export
 from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
-from regard.training.checkpoints import weights_hash, weights_of
 
 GPT = {"kind": "gpt", "layers": 3, "width": 40, "heads": 5, "position": {"kind": "learned", "max_length": 64}}
 LLAMA = {"kind": "llama", "layers": 3, "width": 40, "heads": 5, "groups": 1, "feed_forward": {"width": 52}}
@@ -59,19 +58,14 @@ def made(folder: Path, model: dict[str, Any], tokenizer: dict[str, Any] | None =
     return untrained.kept(folder, recipe, Vocabularies(one, one), lambda model: untrained.nudge(model, 0.1))
 
 
-Pair = tuple[Run, Path]
-
-
 @pytest.fixture(scope="module", params=OURS.values(), ids=OURS.keys())
-def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
-    """A run and the folder that it was exported to."""
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Exported:
     folder = tmp_path_factory.mktemp("ours")
-    run = made(folder, request.param)
-    return run, Path(export(folder, "huggingface", folder / "out" / "exported").folder)
+    return exported(made(folder, request.param), folder)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 7), (3, 48)], ids=str)
-def test_logits_are_the_same_there(pair: Pair, shape: tuple[int, int]) -> None:
+def test_logits_are_the_same_there(pair: Exported, shape: tuple[int, int]) -> None:
     run, folder = pair
     theirs, report = AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True)
     assert not any(report.values()), report
@@ -79,12 +73,9 @@ def test_logits_are_the_same_there(pair: Pair, shape: tuple[int, int]) -> None:
     assert furthest(our_logits(run, tokens_BT), their_logits(theirs.eval(), tokens_BT)) < 1e-4
 
 
-def test_the_way_there_and_back_changes_no_bit(pair: Pair, tmp_path: Path) -> None:
+def test_the_way_there_and_back_changes_no_bit(pair: Exported, tmp_path: Path) -> None:
     run, folder = pair
-    found = import_folder(folder, tmp_path / "again")
-    assert found.weights_sha256 == weights_hash(weights_of(run.model))
-    assert found.notes == ()
-    again = regard.load(tmp_path / "again")
+    again = there_and_back(run, folder, tmp_path / "again")
     model = run.recipe.model.model_dump()
     if model.get("context") == 0:
         model["context"] = 48  # as long as the texts that it was made for
@@ -94,7 +85,7 @@ def test_the_way_there_and_back_changes_no_bit(pair: Pair, tmp_path: Path) -> No
     assert again.vocabularies.target.encode(TEXT) == run.vocabularies.target.encode(TEXT)
 
 
-def test_the_special_symbols_are_known_there(pair: Pair) -> None:
+def test_the_special_symbols_are_known_there(pair: Exported) -> None:
     config = json.loads((pair[1] / "config.json").read_text(encoding="utf-8"))
     assert [config[f"{name}_token_id"] for name in ("pad", "bos", "eos")] == [0, 1, 2]
     generation = GenerationConfig.from_pretrained(pair[1])
@@ -213,7 +204,7 @@ def test_an_unknown_target_lists_the_known(tmp_path: Path) -> None:
     )
 
 
-def test_a_folder_that_holds_something_is_left_alone(pair: Pair) -> None:
+def test_a_folder_that_holds_something_is_left_alone(pair: Exported) -> None:
     run, folder = pair
     before = (folder / "config.json").read_bytes()
     with pytest.raises(RunError, match=r"exported is not empty \(config.json, .*…\); choose another --out"):
@@ -221,7 +212,7 @@ def test_a_folder_that_holds_something_is_left_alone(pair: Pair) -> None:
     assert (folder / "config.json").read_bytes() == before
 
 
-def test_the_command(pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(pair: Exported, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, folder = str(pair[0].folder.path), str(tmp_path / "exported")
     for words in (["--json"], []):
         with pytest.raises(SystemExit) as leaving:

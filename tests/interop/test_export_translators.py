@@ -13,8 +13,8 @@ import untrained
 from strangers import TEXT, furthest
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
 from translators import our_logits, save, their_logits
+from untrained import Exported, exported, there_and_back
 
-import regard
 from regard.cli.main import main
 from regard.core.config import parse
 from regard.core.errors import OptionError
@@ -26,7 +26,6 @@ from regard.interop.exporting import export
 from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
-from regard.training.checkpoints import weights_hash, weights_of
 
 LONGEST, LONG = 256, 120
 BPE = {"kind": "bpe", "vocabulary": 290, "minimum_frequency": 1}
@@ -57,15 +56,10 @@ def made(folder: Path, model: dict[str, Any], tokenizer: dict[str, Any] = BPE, *
     return untrained.kept(folder, recipe, vocabularies, lambda model: untrained.nudge(model, 0.1))
 
 
-Pair = tuple[Run, Path]
-
-
 @pytest.fixture(scope="module", params=OURS.values(), ids=OURS.keys())
-def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
-    """A run and the folder that it was exported to."""
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Exported:
     folder = tmp_path_factory.mktemp("ours")
-    run = made(folder, request.param)
-    return run, Path(export(folder, "huggingface", folder / "out" / "exported").folder)
+    return exported(made(folder, request.param), folder)
 
 
 def opened(folder: Path) -> Any:
@@ -78,7 +72,7 @@ def asked(lengths: tuple[int, ...], targets: int = 11) -> translators.Asked:
     return translators.asked(290, lengths, targets, EOS, PAD)
 
 
-def test_logits_are_the_same_there(pair: Pair) -> None:
+def test_logits_are_the_same_there(pair: Exported) -> None:
     run, folder = pair
     theirs = opened(folder)
     for lengths, targets in (((1,), 1), ((9, 4, 1, 7), 13), ((31, 30), LONGEST), ((LONGEST, 5), 3)):
@@ -86,7 +80,7 @@ def test_logits_are_the_same_there(pair: Pair) -> None:
         assert furthest(our_logits(run, one), their_logits(theirs, one)) < 1e-4
 
 
-def test_greedy_answers_are_the_same_there(pair: Pair) -> None:
+def test_greedy_answers_are_the_same_there(pair: Exported) -> None:
     """From text to text by what the folder says: nothing is given but the length."""
     run, folder = pair
     texts = ["the small green house", "one quiet river", "", "a hill today"]
@@ -102,12 +96,9 @@ def test_greedy_answers_are_the_same_there(pair: Pair) -> None:
     assert tokenizer.batch_decode(ids_BT, skip_special_tokens=True) == answers
 
 
-def test_the_way_there_and_back_changes_no_bit(pair: Pair, tmp_path: Path) -> None:
+def test_the_way_there_and_back_changes_no_bit(pair: Exported, tmp_path: Path) -> None:
     run, folder = pair
-    found = import_folder(folder, tmp_path / "again")
-    assert found.weights_sha256 == weights_hash(weights_of(run.model))
-    assert found.notes == ()
-    again = regard.load(tmp_path / "again")
+    again = there_and_back(run, folder, tmp_path / "again")
     wanted, model = run.recipe.model.model_dump(), again.recipe.model.model_dump()
     assert model | {"key_width": 0} == wanted | {"key_width": 0, "feed_forward": model["feed_forward"]}
     assert again.vocabularies.target.encode(TEXT) == run.vocabularies.target.encode(TEXT)
@@ -115,7 +106,7 @@ def test_the_way_there_and_back_changes_no_bit(pair: Pair, tmp_path: Path) -> No
     assert again.predict(texts, Greedy()) == run.predict(texts, Greedy())
 
 
-def test_what_stands_in_the_files(pair: Pair) -> None:
+def test_what_stands_in_the_files(pair: Exported) -> None:
     run, folder = pair
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     post = run.recipe.model.norm == "post"  # type: ignore[attr-defined]
@@ -214,7 +205,7 @@ def test_two_tokenizers_are_named_with_all_the_rest(tmp_path: Path) -> None:
     ]
 
 
-def test_the_command(pair: Pair, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(pair: Exported, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run, folder = str(pair[0].folder.path), str(tmp_path / "exported")
     with pytest.raises(SystemExit) as leaving:
         main(["export", run, "--to", "huggingface", "--out", folder])

@@ -18,8 +18,10 @@ from strangers import (
     MODELS,
     PIECES,
     TEXT,
+    Imported,
     furthest,
     gpt2,
+    imported,
     llama,
     our_logits,
     pieces,
@@ -34,31 +36,26 @@ import regard
 from regard.cli.main import main
 from regard.decoding.options import Greedy
 from regard.interop.huggingface.importing import import_folder
-from regard.runs.load import Run
 from regard.training.checkpoints import weights_of
-
-Pair = tuple[Any, Run, Path]
 
 
 @pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS.keys())
-def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
-    """A model of theirs, the run that was made of it, and their folder."""
-    theirs, folder = request.param(), tmp_path_factory.mktemp("theirs")
-    run = folder.with_name(f"{folder.name}-run")
-    import_folder(save(theirs, folder), run)
-    return theirs, regard.load(run), folder
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Imported:
+    theirs = request.param()
+    folder = save(theirs, tmp_path_factory.mktemp("theirs"))
+    return theirs, imported(folder), folder
 
 
 # -- the same numbers -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 7), (3, 61), (1, CONTEXT)], ids=str)
-def test_logits_are_the_same(pair: Pair, shape: tuple[int, int]) -> None:
+def test_logits_are_the_same(pair: Imported, shape: tuple[int, int]) -> None:
     tokens_BT = tokens(*shape)
     assert furthest(our_logits(pair[1], tokens_BT), their_logits(pair[0], tokens_BT)) < 1e-4
 
 
-def test_rows_of_different_lengths_give_the_logits_that_padded_ones_give_there(pair: Pair) -> None:
+def test_rows_of_different_lengths_give_the_logits_that_padded_ones_give_there(pair: Imported) -> None:
     theirs, run, _ = pair
     rows = [tokens(length, seed=length) for length in (3, 11, 7)]
     padded_BT, there_BT = torch.zeros(3, 11, dtype=torch.long), torch.zeros(3, 11, dtype=torch.long)
@@ -70,7 +67,7 @@ def test_rows_of_different_lengths_give_the_logits_that_padded_ones_give_there(p
         assert furthest(our_logits(run, row[None])[0], logits_TW[11 - len(row) :]) < 1e-4
 
 
-def test_two_hundred_greedy_tokens_are_the_same(pair: Pair) -> None:
+def test_two_hundred_greedy_tokens_are_the_same(pair: Imported) -> None:
     theirs, run, _ = pair
     prompt_BT, model = tokens(2, 5), run.model
     wanted_BT = theirs.generate(
@@ -87,7 +84,7 @@ def test_two_hundred_greedy_tokens_are_the_same(pair: Pair) -> None:
     assert torch.equal(torch.cat(chosen, dim=1), wanted_BT)
 
 
-def test_every_weight_of_ours_came_from_there(pair: Pair) -> None:
+def test_every_weight_of_ours_came_from_there(pair: Imported) -> None:
     _, run, folder = pair
     held = load_file(run.folder.weights)
     assert held.keys() == weights_of(run.model).keys()
@@ -97,7 +94,7 @@ def test_every_weight_of_ours_came_from_there(pair: Pair) -> None:
     assert {tensor.dtype for tensor in held.values()} == {torch.float32}
 
 
-def test_a_text_has_the_same_ids(pair: Pair) -> None:
+def test_a_text_has_the_same_ids(pair: Imported) -> None:
     _, run, folder = pair
     theirs = AutoTokenizer.from_pretrained(folder)
     for text in (TEXT, "", "  two  spaces\n\n", "Straße 🙂", "a"):
@@ -105,7 +102,7 @@ def test_a_text_has_the_same_ids(pair: Pair) -> None:
         assert run.vocabularies.target.decode(run.vocabularies.target.encode(text)) == text
 
 
-def test_the_recipe_is_complete(pair: Pair) -> None:
+def test_the_recipe_is_complete(pair: Imported) -> None:
     _, run, folder = pair
     recipe = tomllib.loads(run.folder.recipe.read_text(encoding="utf-8"))
     assert recipe["name"] == folder.name
@@ -122,17 +119,11 @@ def test_the_recipe_is_complete(pair: Pair) -> None:
     }  # fmt: skip
 
 
-def test_a_run_of_theirs_writes_on(pair: Pair) -> None:
+def test_a_run_of_theirs_writes_on(pair: Imported) -> None:
     assert len(pair[1].answers(["the small", "a"], Greedy(max_length=9))) == 2
 
 
 # -- the same weights from other files --------------------------------------------------------------------------
-
-
-def imported(folder: Path, **options: Any) -> Run:
-    run = folder.with_name(f"{folder.name}-run")
-    import_folder(folder, run, **options)
-    return regard.load(run)
 
 
 @pytest.fixture(scope="module")

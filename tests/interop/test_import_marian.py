@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ import pytest
 import tokenizers as library
 import torch
 import translators
-from safetensors.torch import load_file, save_file
-from strangers import furthest
+from safetensors.torch import load_file
+from strangers import Imported, change_tensors, furthest, imported
 from tokenizers import models
 from transformers import AutoTokenizer
 from translators import END, LONGEST, MODELS, PAD, PIECES, marian, our_logits, save, shown, their_logits, unbiased
@@ -26,19 +26,16 @@ from regard.decoding.options import Greedy
 from regard.interop.checking import check
 from regard.interop.exporting import export
 from regard.interop.huggingface.importing import import_folder
-from regard.runs.load import Run
 from regard.training.checkpoints import weights_of
 
-Pair = tuple[Any, Run, Path]
 LENGTHS = [(1,), (9, 4, 1, 7), (31, 30)]
 
 
 @pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS.keys())
-def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Pair:
-    theirs, folder = request.param(), tmp_path_factory.mktemp("theirs")
-    run = folder.with_name(f"{folder.name}-run")
-    import_folder(save(theirs, folder), run)
-    return theirs, regard.load(run), folder
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Imported:
+    theirs = request.param()
+    folder = save(theirs, tmp_path_factory.mktemp("theirs"))
+    return theirs, imported(folder), folder
 
 
 def asked(lengths: tuple[int, ...], targets: int = 11) -> translators.Asked:
@@ -47,12 +44,12 @@ def asked(lengths: tuple[int, ...], targets: int = 11) -> translators.Asked:
 
 @pytest.mark.parametrize("lengths", LENGTHS, ids=str)
 @pytest.mark.parametrize("targets", [1, 13, LONGEST])
-def test_logits_are_the_same(pair: Pair, lengths: tuple[int, ...], targets: int) -> None:
+def test_logits_are_the_same(pair: Imported, lengths: tuple[int, ...], targets: int) -> None:
     one = asked(lengths, targets)
     assert furthest(our_logits(pair[1], one), their_logits(pair[0], one)) < 1e-4
 
 
-def test_two_hundred_greedy_tokens_are_the_same(pair: Pair) -> None:
+def test_two_hundred_greedy_tokens_are_the_same(pair: Imported) -> None:
     theirs, run, _ = pair
     one = asked((9, 4, 7))
     settings = {"max_new_tokens": 200, "do_sample": False, "eos_token_id": None, "forced_eos_token_id": None}
@@ -68,7 +65,7 @@ def test_two_hundred_greedy_tokens_are_the_same(pair: Pair) -> None:
     assert torch.equal(torch.cat(chosen, dim=1), wanted_BT)
 
 
-def test_answers_are_the_same(pair: Pair) -> None:
+def test_answers_are_the_same(pair: Imported) -> None:
     """From text to text, as long as it takes: Marian's own generation forbids what pads."""
     theirs, run, folder = pair
     tokenizer = AutoTokenizer.from_pretrained(folder)
@@ -84,7 +81,7 @@ def test_answers_are_the_same(pair: Pair) -> None:
     assert run.predict(texts, Greedy(max_length=30)) == tokenizer.batch_decode(ids_BT, skip_special_tokens=True)
 
 
-def test_every_weight_of_ours_came_from_there(pair: Pair) -> None:
+def test_every_weight_of_ours_came_from_there(pair: Imported) -> None:
     _, run, folder = pair
     held, theirs = load_file(run.folder.weights), load_file(folder / "model.safetensors")
     assert held.keys() == weights_of(run.model).keys()
@@ -93,7 +90,7 @@ def test_every_weight_of_ours_came_from_there(pair: Pair) -> None:
     assert sum(one.numel() for one in held.values()) == sum(one.numel() for one in learned.values())
 
 
-def test_the_recipe_is_complete(pair: Pair) -> None:
+def test_the_recipe_is_complete(pair: Imported) -> None:
     theirs, run, _ = pair
     recipe = tomllib.loads(run.folder.recipe.read_text(encoding="utf-8"))
     ids = {"pad": PAD, "sos": PAD, "eos": END, "unk": 1, "opening": -1, "mask": -1}
@@ -106,7 +103,7 @@ def test_the_recipe_is_complete(pair: Pair) -> None:
     assert json.loads(run.folder.ledger.read_text(encoding="utf-8"))["notes"] == []
 
 
-def test_batches_and_losses_use_the_symbols_of_the_folder(pair: Pair) -> None:
+def test_batches_and_losses_use_the_symbols_of_the_folder(pair: Imported) -> None:
     """Teacher forcing gives the loss that they give for the same labels, the bias included."""
     theirs, run, folder = pair
     texts = ["the small green house", "one"]
@@ -125,7 +122,7 @@ def test_batches_and_losses_use_the_symbols_of_the_folder(pair: Pair) -> None:
 
 
 @pytest.mark.usefixtures("no_onnx")
-def test_a_run_of_theirs_holds_when_it_is_checked(pair: Pair) -> None:
+def test_a_run_of_theirs_holds_when_it_is_checked(pair: Imported) -> None:
     checks = check(pair[1])
     assert all(one.holds for one in checks), checks
     assert [one.name for one in checks if one.skipped] == ["onnx"]
@@ -156,18 +153,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def copy(original: Path, tmp_path: Path) -> Path:
-    folder = tmp_path / "theirs"
-    folder.mkdir()
-    for file in original.iterdir():
-        (folder / file.name).write_bytes(file.read_bytes())
-    return folder
-
-
-def change_tensors(folder: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> Path:
-    held = load_file(folder / "model.safetensors")
-    change(held)
-    save_file(held, folder / "model.safetensors", metadata={"format": "pt"})
-    return folder
+    return Path(shutil.copytree(original, tmp_path / "theirs"))
 
 
 def change_config(folder: Path, name: str = "config.json", **changes: Any) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,7 @@ from typing import Any
 import pytest
 import tokenizers as library
 import torch
-from safetensors.torch import load_file, save_file
-from strangers import END, PIECES, gpt2, llama, pieces, save
+from strangers import END, PIECES, change_tensors, gpt2, llama, pieces, save
 from tokenizers import models
 
 from regard.cli.main import main
@@ -33,11 +33,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture
 def copy(originals: dict[str, Path], tmp_path: Path) -> Callable[[str], Path]:
     def made(name: str) -> Path:
-        folder = tmp_path / name
-        folder.mkdir()
-        for file in originals[name].iterdir():
-            (folder / file.name).write_bytes(file.read_bytes())
-        return folder
+        return Path(shutil.copytree(originals[name], tmp_path / name))
 
     return made
 
@@ -54,13 +50,6 @@ def refused(folder: Path, kind: type[RegardError] = RunError, **options: Any) ->
 def change_config(folder: Path, **changes: Any) -> Path:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config.json").write_text(json.dumps({**config, **changes}), encoding="utf-8")
-    return folder
-
-
-def change_tensors(folder: Path, change: Callable[[dict[str, torch.Tensor]], None]) -> Path:
-    held = load_file(folder / "model.safetensors")
-    change(held)
-    save_file(held, folder / "model.safetensors", metadata={"format": "pt"})
     return folder
 
 

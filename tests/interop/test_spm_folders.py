@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -160,11 +161,7 @@ def test_a_llama_with_a_model_of_pieces(tmp_path: Path, opens: bool) -> None:
 
 @pytest.fixture
 def copy(folder: Path, tmp_path: Path) -> Path:
-    made = tmp_path / "theirs"
-    made.mkdir()
-    for file in folder.iterdir():
-        (made / file.name).write_bytes(file.read_bytes())
-    return made
+    return Path(shutil.copytree(folder, tmp_path / "theirs"))
 
 
 def refused(folder: Path) -> str:

@@ -12,6 +12,8 @@ from torch import nn
 from regard.core.config import parse
 from regard.core.files import write_text
 from regard.data.modalities.text.vocabularies import Vocabularies
+from regard.interop.exporting import export
+from regard.interop.huggingface.importing import import_folder
 from regard.runs.folder import RunFolder
 from regard.runs.load import Run, load
 from regard.runs.recipe import Recipe
@@ -62,6 +64,22 @@ def kept(folder: Path, recipe: Recipe, vocabularies: Vocabularies, change: Calla
     change(model)
     checkpoints.save_tensors(RunFolder(folder).weights, checkpoints.weights_of(model))
     return load(folder, device="cpu")
+
+
+Exported = tuple[Run, Path]
+
+
+def exported(run: Run, folder: Path) -> Exported:
+    """The run of a folder, and the folder that it is exported to for ``transformers``."""
+    return run, Path(export(folder, "huggingface", folder / "out" / "exported").folder)
+
+
+def there_and_back(run: Run, folder: Path, out: Path) -> Run:
+    """The run that the export of another one becomes: no bit of a weight is another."""
+    found = import_folder(folder, out)
+    assert found.weights_sha256 == checkpoints.weights_hash(checkpoints.weights_of(run.model))
+    assert found.notes == ()
+    return load(out)
 
 
 @torch.no_grad()

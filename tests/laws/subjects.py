@@ -197,3 +197,7 @@ def kinds_covered(path: str, subjects: Sequence[Subject] = (*SUBJECTS, *ENCODERS
         if value is not None:
             found.add(str(value))
     return found
+
+
+def close(found: Tensor, expected: Tensor, within: float = 1e-5) -> None:
+    torch.testing.assert_close(found, expected, atol=within, rtol=within)

@@ -15,23 +15,14 @@ from regard.core.taps import attention_points, record
 from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.training import checkpoints
-from tests.laws.subjects import ENCODERS, SYMBOLS, Subject
+from tests.laws.subjects import ENCODERS, SYMBOLS, Subject, close
 
 TOKENS_BS = torch.tensor([[1, 5, 9, 4, 2, 0, 0], [1, 7, 12, 8, 10, 6, 2], [1, 11, 2, 0, 0, 0, 0]])
 LENGTHS_B = torch.tensor([5, 7, 3])
 BEYOND_BS = torch.arange(7) >= LENGTHS_B[:, None]
 
+pytestmark = pytest.mark.usefixtures("without_gradients")
 every_encoder = pytest.mark.parametrize("subject", ENCODERS, ids=lambda subject: subject.name)
-
-
-def close(found: Tensor, expected: Tensor, within: float = 1e-5) -> None:
-    torch.testing.assert_close(found, expected, atol=within, rtol=within)
-
-
-@pytest.fixture(autouse=True)
-def _without_gradients(request: pytest.FixtureRequest) -> Any:
-    with torch.set_grad_enabled("overfitted" in request.node.name):
-        yield
 
 
 def logits(model: Any, tokens_BS: Tensor = TOKENS_BS, lengths_B: Tensor = LENGTHS_B) -> Tensor:

@@ -29,6 +29,7 @@ from tests.laws.subjects import (
     SUBJECTS,
     SYMBOLS,
     Subject,
+    close,
     collate,
     engine,
     kinds_covered,
@@ -42,19 +43,10 @@ TARGET_BT = torch.tensor([[SOS, 7, 8, 4, 10, 5], [SOS, 12, 6, 6, 9, 11], [SOS, 4
 WORDS = SYMBOLS
 STRATEGIES = [Greedy(max_length=7), Beam(size=3, n_best=2, max_length=7)]
 
+pytestmark = pytest.mark.usefixtures("without_gradients")
 every_subject = pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
 every_attentive = pytest.mark.parametrize("subject", ATTENTIVE, ids=lambda subject: subject.name)
 every_reader = pytest.mark.parametrize("subject", SOURCE_READERS, ids=lambda subject: subject.name)
-
-
-def close(found: Tensor, expected: Tensor, within: float = 1e-5) -> None:
-    torch.testing.assert_close(found, expected, atol=within, rtol=within)
-
-
-@pytest.fixture(autouse=True)
-def _without_gradients(request: pytest.FixtureRequest) -> Any:
-    with torch.set_grad_enabled("overfitted" in request.node.name):
-        yield
 
 
 def test_no_family_position_or_mechanism_escapes_the_laws() -> None:

@@ -142,11 +142,19 @@ def built(kind: str, **settings: object) -> nn.Module:
     return position
 
 
-@pytest.mark.parametrize("join", ["add", "concatenate"])
-@pytest.mark.parametrize("kind", POSITIONS.kinds())
-def test_positions_are_counted_from_the_offset(kind: str, join: str) -> None:
-    fields = POSITIONS.resolve(kind).model_fields
-    position = built(kind, **({"join": join} if "join" in fields else {}))
+@pytest.fixture(params=POSITIONS.kinds())
+def every_kind(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(params=["add", "concatenate"])
+def position(every_kind: str, request: pytest.FixtureRequest) -> nn.Module:
+    """Of every kind, joined with embeddings in both ways where it knows them."""
+    knows = "join" in POSITIONS.resolve(every_kind).model_fields
+    return built(every_kind, **({"join": request.param} if knows else {}))
+
+
+def test_positions_are_counted_from_the_offset(position: nn.Module) -> None:
     x_BTD, x_BHTK = torch.randn(2, 11, WIDTH), torch.randn(2, HEADS, 11, 8)
     for offset in (1, 4, 10):
         late = position.embed(x_BTD[:, offset:], offset)
@@ -160,11 +168,7 @@ def test_positions_are_counted_from_the_offset(kind: str, join: str) -> None:
             assert torch.equal(step, full[:, offset:])
 
 
-@pytest.mark.parametrize("join", ["add", "concatenate"])
-@pytest.mark.parametrize("kind", POSITIONS.kinds())
-def test_rows_of_different_ages_stand_where_each_would_stand_alone(kind: str, join: str) -> None:
-    fields = POSITIONS.resolve(kind).model_fields
-    position = built(kind, **({"join": join} if "join" in fields else {}))
+def test_rows_of_different_ages_stand_where_each_would_stand_alone(position: nn.Module) -> None:
     x_BTD, x_BHTK = torch.randn(3, 2, WIDTH), torch.randn(3, HEADS, 2, 8)
     offsets = [7, 0, 3]
     places_BT = torch.tensor(offsets)[:, None] + torch.arange(2)

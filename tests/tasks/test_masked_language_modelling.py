@@ -200,7 +200,7 @@ def test_the_gradient_is_that_of_the_plain_formula() -> None:
     for way in range(2):
         model = model_for(one)
         if way:
-            logits_NW = model.head(model(batch.tokens_BS, batch.lengths_B)).flatten(0, 1)[batch.chosen_N]
+            logits_NW = model.head(model(batch.text.values, batch.text.lengths_B)).flatten(0, 1)[batch.chosen_N]
             functional.cross_entropy(logits_NW, batch.answers_N, reduction="sum").backward()
         else:
             one.sums(model, batch).sums["loss"].backward()

@@ -7,28 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from regard.data.modalities.text.tokenizers import (
-    BpeTokenizer,
-    ByteTokenizer,
-    CharacterTokenizer,
-    CodeTokenizer,
-    Tokenizer,
-    TokenizerPart,
-    WordTokenizer,
-)
+from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.word_pieces import WordPieceTokenizer
 from regard.tasks.words import Pieces, all_windows, first_window, pieces_of, window_bounds
+from tests.tokenizer_kinds import every_kind
 
 TEXTS = ["the cat sleeps on mats that don't last", "a dog's tail, 12.5 long, is wagging"] * 3
-KINDS: list[TokenizerPart] = [
-    BpeTokenizer(vocabulary=300, minimum_frequency=1),
-    ByteTokenizer(),
-    CharacterTokenizer(),
-    CodeTokenizer(vocabulary=300, minimum_frequency=1),
-    WordTokenizer(minimum_frequency=1),
-    WordPieceTokenizer(vocabulary=90, minimum_frequency=1),
-]
-TOKENIZERS = {part.kind: part.train(TEXTS) for part in KINDS}
+PARTS = [*every_kind(300).values(), WordPieceTokenizer(vocabulary=90, minimum_frequency=1)]
+TOKENIZERS = {part.kind: part.train(TEXTS) for part in PARTS}
 STRANGE = ["\x00", "\u0301", "\u200d", "\u00a0", "\u3000", "日本", "▁", "##s", "[CLS]", "<eos>",
            "é", "İ", "ﬁ", "👩‍👩‍👧", "-"]  # fmt: skip
 WORDS = some.lists(

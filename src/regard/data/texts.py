@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Self, TypeGuard
+from typing import Any, BinaryIO, ClassVar, Self, TypeGuard
 
 from regard.core.errors import DataError
 from regard.data.corpus import Corpus
@@ -25,16 +25,16 @@ CUT = re.compile(r"(?<=\S)(?= \S)")
 """A single space between two signs belongs to what follows it, in every tokenizer of the house."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Text(ABC):
     """An example that is a stretch of text and can be read again and again.
 
     ``ends``: the document is over with it. ``lines``: every line of it is a document of its own.
     """
 
-    __slots__ = ()
-    ends: bool
-    lines: bool
-    line = 0
+    ends: bool = True
+    lines: bool = False
+    line: ClassVar[int] = 0
 
     @property
     @abstractmethod
@@ -48,9 +48,9 @@ class Text(ABC):
     def key(self) -> str:
         """Changes when the text may have changed."""
 
-    @abstractmethod
     def by_lines(self) -> Self:
         """The same, with a document in every line."""
+        return replace(self, lines=True)
 
     def answer(self) -> Hashable:
         return ""  # a text is all there is
@@ -66,15 +66,10 @@ class FileText(Text):
     path: Path
     start: int
     stop: int
-    ends: bool = True
-    lines: bool = False
 
     @property
     def origin(self) -> str:
         return str(self.path)
-
-    def by_lines(self) -> Self:
-        return replace(self, lines=True)
 
     def key(self) -> str:
         found = self.path.stat()
@@ -135,15 +130,10 @@ class HeldText(Text):
 
     name: str
     text: str
-    ends: bool = True
-    lines: bool = False
 
     @property
     def origin(self) -> str:
         return self.name
-
-    def by_lines(self) -> Self:
-        return replace(self, lines=True)
 
     def key(self) -> str:
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()

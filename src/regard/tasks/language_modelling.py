@@ -22,7 +22,6 @@ from regard.core.answers import Answer
 from regard.core.batch import Examples, TokenBatch
 from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
-from regard.core.ports import Ports
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import ConstantSizeState, Decodable, max_length_of
 from regard.core.task import Session, Sums
@@ -30,8 +29,6 @@ from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
-from regard.data.modalities.text.token_files import TokenFiles
-from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.wording import random_ids, token_axis
 from regard.data.padding import pad
@@ -42,6 +39,7 @@ from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart
 from regard.tasks.continuation import Continuation
 from regard.tasks.probing import check_no_target, check_room, room_of, vocabulary_logits
+from regard.tasks.running_text import RunningTextTask
 from regard.tasks.scores import summed
 
 SCORED_AT_ONCE = 16384
@@ -113,7 +111,7 @@ class WindowBatch(TokenBatch):
     place: int
 
 
-class LanguageModelling:
+class LanguageModelling(RunningTextTask):
     """The task over one corpus of running text."""
 
     static_shapes = True  # full windows, equally many in all batches but the last
@@ -121,21 +119,11 @@ class LanguageModelling:
     def __init__(
         self, config: LanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
+        super().__init__(corpus, vocabularies, seed)
         self.config = config
-        self.corpus = corpus
-        self.vocabularies = vocabularies
-        self.seed = seed
         self.additive = not config.carry  # what a stream remembers belongs to the batch before
-        self.files = TokenFiles(corpus.splits, vocabularies.target)
         self._held: dict[bool, tuple[int, Any]] = {}  # training or not: the last place, and what is remembered there
         self._restored: dict[str, Tensor] = {}
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        return self.vocabularies.target
-
-    def ports(self) -> Ports:
-        return self.vocabularies.ports()
 
     # -- examples and batches -------------------------------------------------------------------------------
 

@@ -15,10 +15,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.core.answers import Answer
-from regard.core.batch import Batch, Examples
+from regard.core.batch import Examples
 from regard.core.errors import DataError, OptionError, RecipeError, enumerate_problems
 from regard.core.inputs import Inputs
-from regard.core.ports import Ports
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import GuessesWords, RelatesTexts, max_length_of
 from regard.core.task import Session, Sums
@@ -26,7 +25,6 @@ from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
-from regard.data.modalities.text.token_files import TokenFiles
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.word_pieces import continues_word
@@ -40,6 +38,8 @@ from regard.tasks.filling import Filling
 from regard.tasks.masking import Hidden, MaskedWindows, Masking, document_spans, joined_spans
 from regard.tasks.next_sentence import HiddenPair, Pairs
 from regard.tasks.probing import check_no_target, check_room, room_of, vocabulary_logits
+from regard.tasks.reading import TextBatch
+from regard.tasks.running_text import RunningTextTask
 from regard.tasks.scores import summed
 
 SCORED_AT_ONCE = 16384
@@ -90,29 +90,22 @@ def check_symbols(tokenizer: Tokenizer) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class MaskedBatch(Batch):
+class MaskedBatch(TextBatch):
     """Texts side by side; ``chosen_N`` are the flat indices of the positions that are asked about.
 
-    Texts in two parts have ``segments_BS``, and in ``follows_B`` 1 where the second part belongs to the first.
+    Texts in two parts have segments, and in ``follows_B`` 1 where the second part belongs to the first.
     """
 
-    tokens_BS: Tensor
-    lengths_B: Tensor
     chosen_N: Tensor
     answers_N: Tensor
-    segments_BS: Tensor | None = None
     follows_B: Tensor | None = None
 
     @property
     def loss_terms(self) -> int:
         return len(self.answers_N)
 
-    @property
-    def tokens(self) -> int:
-        return int(self.lengths_B.sum())
 
-
-class MaskedLanguageModelling:
+class MaskedLanguageModelling(RunningTextTask):
     """The task over one corpus of running text."""
 
     additive = True
@@ -121,18 +114,8 @@ class MaskedLanguageModelling:
     def __init__(
         self, config: MaskedLanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
+        super().__init__(corpus, vocabularies, seed)
         self.config = config
-        self.corpus = corpus
-        self.vocabularies = vocabularies
-        self.seed = seed
-        self.files = TokenFiles(corpus.splits, vocabularies.target)
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        return self.vocabularies.target
-
-    def ports(self) -> Ports:
-        return self.vocabularies.ports()
 
     # -- examples and batches -------------------------------------------------------------------------------
 
@@ -165,14 +148,15 @@ class MaskedLanguageModelling:
     def collate(self, items: Sequence[Any]) -> MaskedBatch:
         tokens_BS, lengths_B = pad([one.tokens for one in items], fill=self.tokenizer.specials.pad)
         chosen = [row * tokens_BS.shape[1] + one.chosen for row, one in enumerate(items)]
-        arrays = (tokens_BS, lengths_B, np.concatenate(chosen), np.concatenate([one.answers for one in items]))
-        batch = MaskedBatch(*(torch.from_numpy(array) for array in arrays))
+        chosen_N, answers_N = np.concatenate(chosen), np.concatenate([one.answers for one in items])
+        text = Inputs(torch.from_numpy(tokens_BS), torch.from_numpy(lengths_B))
+        batch = MaskedBatch(text, torch.from_numpy(chosen_N), torch.from_numpy(answers_N))
         if not isinstance(items[0], HiddenPair):
             return batch
         second_B1 = torch.tensor([[one.second] for one in items])
         segments_BS = (torch.arange(tokens_BS.shape[1]) >= second_B1).long()
         follows_B = torch.tensor([one.follows for one in items])
-        return replace(batch, segments_BS=segments_BS, follows_B=follows_B)
+        return replace(batch, text=replace(text, segments_BN=segments_BS), follows_B=follows_B)
 
     # -- probes ---------------------------------------------------------------------------------------------
 
@@ -192,7 +176,7 @@ class MaskedLanguageModelling:
         first = whole[0].tokens.tolist()
         masks = tuple(place for place, id in enumerate(first) if id == mask)
         probe = Probe(
-            Inputs(batch.tokens_BS, batch.lengths_B, batch.segments_BS), forward_masked, vocabulary_logits,
+            batch.text, forward_masked, vocabulary_logits,
             self.tokenizer.token, axis=token_axis(self.tokenizer, first), blank=mask,
             expected=tuple(UNKNOWN if id == mask else id for id in first),
             asked=masks or tuple(range(1, len(first) - 1)), text=self.tokenizer.decode(first),
@@ -207,7 +191,7 @@ class MaskedLanguageModelling:
 
     def sums(self, model: nn.Module, batch: MaskedBatch) -> Sums:
         check_has_head(model, batch)
-        states_BSD = model(batch.tokens_BS, batch.lengths_B, batch.segments_BS)
+        states_BSD = model(batch.text.values, batch.text.lengths_B, batch.text.segments_BN)
         loss = guessing_loss(model, states_BSD, batch)
         count = len(batch.answers_N)
         sums = {"loss": loss.smoothed, "masked_accuracy": loss.correct}

@@ -30,10 +30,9 @@ class TagWindow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TagBatch(TextBatch):
-    """Texts, and of every word that is asked about its row, its place there and its label."""
+    """Texts; ``asked_M`` are the flat indices of the positions where the words that are asked about are heard."""
 
-    rows_M: Tensor
-    places_M: Tensor
+    asked_M: Tensor
     labels_M: Tensor
 
     @property
@@ -87,7 +86,6 @@ class TagEncoder:
 
     def collate(self, stretches: Sequence[TagWindow]) -> TagBatch:
         text = collate_texts([one.text for one in stretches], self.tokenizer.specials.pad)
-        rows_M = np.repeat(np.arange(len(stretches)), [len(one.words_M) for one in stretches])
-        places_M = np.concatenate([one.places_M for one in stretches])
+        asked_M = np.concatenate([row * text.values.shape[1] + one.places_M for row, one in enumerate(stretches)])
         labels_M = np.concatenate([one.labels_M for one in stretches])
-        return TagBatch(text, *(torch.from_numpy(own_M) for own_M in (rows_M, places_M, labels_M)))
+        return TagBatch(text, torch.from_numpy(asked_M), torch.from_numpy(labels_M))

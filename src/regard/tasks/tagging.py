@@ -276,7 +276,7 @@ def worded(text: str) -> Tagged:
 
 def word_logits(model: nn.Module, batch: TagBatch) -> Tensor:
     """logits_MC of the words that are asked about."""
-    return logits_of(model, batch.text)[batch.rows_M, batch.places_M]
+    return logits_of(model, batch.text).flatten(0, 1)[batch.asked_M]
 
 
 def runs_of_equals(tags: Sequence[str]) -> list[Span]:

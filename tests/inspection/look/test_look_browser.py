@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +13,12 @@ from regard.core.files import write_text
 from regard.inspection.heads.reading import Reading, read
 from regard.inspection.look.gathering import look
 from regard.inspection.look.page import idea_page, look_page
-from tests.inspection.browsing import Seen, chromium, opened
+from tests.inspection.browsing import Seen, opened
 from tests.inspection.loud_runs import OTHER, TAGGER, TEXT, headed_run, loud
 
 TABS = ("Tokens", "Heads", "Walk", "Decoding", "Depths", "Statistics", "Embeddings")
 HOSTILE = "</script><img src=x onerror='window.bad = 1'><b>&amp;"
 CLOSE = 5.5e-3  # half of the third digit, and what packing takes
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -62,11 +55,7 @@ def number(shown: str) -> float:
 def test_every_view_opens_without_network_and_without_complaint(browser: Any, pages: Path) -> None:
     for name, tabs in (("translator", TABS), ("writer", TABS)):
         seen = opened(browser, pages / f"{name}.html")
-        for tab in tabs:
-            seen.tab(tab)
-            panel = seen.page.get_by_role("tabpanel", name=tab)
-            assert panel.is_visible()
-            assert len(panel.inner_text()) > 20
+        seen.check_tabs(tabs)
         assert seen.requests == [(pages / f"{name}.html").as_uri()]
         assert seen.complaints == []
 

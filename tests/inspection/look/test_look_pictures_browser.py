@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +14,11 @@ from regard.inspection.look.gathering import look
 from regard.inspection.look.heads import Wanted
 from regard.inspection.look.page import look_page
 from regard.inspection.probes import probe
-from tests.inspection.browsing import Seen, chromium, opened
+from tests.inspection.browsing import Seen, opened
 from tests.inspection.picture_runs import picture_run, pictures
 
 TABS = ("Picture", "Layers", "Heads", "Walk", "Statistics")
 LAST = "body.layers.1.attention"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -66,11 +59,7 @@ def test_every_view_opens_without_network_and_without_complaint(browser: Any, pa
     for name in ("three", "bare", "few"):
         for colours in ("light", "dark"):
             seen = opened(browser, pages / f"{name}.html", colours=colours)
-            for tab in TABS:
-                seen.tab(tab)
-                panel = seen.page.get_by_role("tabpanel", name=tab)
-                assert panel.is_visible()
-                assert len(panel.inner_text()) > 20
+            seen.check_tabs(TABS)
             assert seen.requests == [(pages / f"{name}.html").as_uri()]
             assert seen.complaints == []
 

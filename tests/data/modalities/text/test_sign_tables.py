@@ -12,23 +12,13 @@ from tokenizers import pre_tokenizers
 
 from regard.core.symbols import UNK
 from regard.data.modalities.text.sign_tables import sign_table
-from regard.data.modalities.text.tokenizers import (
-    BpeTokenizer,
-    ByteTokenizer,
-    CharacterTokenizer,
-    CodeTokenizer,
-    Tokenizer,
-    TokenizerPart,
-    WordTokenizer,
-)
+from regard.data.modalities.text.tokenizers import CharacterTokenizer, Tokenizer
+from tests.tokenizer_kinds import every_kind
 
 SEEN = ["The naïve cat's ΣΑΣ, «漢字» 🙂\n\tİ <eos> <unk>", "\x00 \u2028\r\n"] * 2
-BY_TABLE: dict[str, TokenizerPart] = {"character": CharacterTokenizer(), "byte": ByteTokenizer()}
-OTHERS: dict[str, TokenizerPart] = {
-    "lower-case characters": CharacterTokenizer(lower=True), "bpe": BpeTokenizer(vocabulary=280),
-    "code": CodeTokenizer(vocabulary=280), "word": WordTokenizer(minimum_frequency=1),
-}  # fmt: skip
-ALL = {name: part.train(SEEN) for name, part in {**BY_TABLE, **OTHERS}.items()}
+BY_TABLE = ["byte", "character"]
+PARTS = {**every_kind(280), "lower-case characters": CharacterTokenizer(lower=True)}
+ALL = {name: part.train(SEEN) for name, part in PARTS.items()}
 TEXTS = st.lists(st.one_of(st.text(max_size=12), st.sampled_from([*SEEN, "<pad>", "<unk>", "Ġ", "Σ", "İ"])), max_size=5)
 
 

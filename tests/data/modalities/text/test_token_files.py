@@ -13,26 +13,16 @@ from regard.core.symbols import EOS
 from regard.data import texts
 from regard.data.modalities.text import token_files
 from regard.data.modalities.text.token_files import TokenFile, encoded, token_file
-from regard.data.modalities.text.tokenizers import (
-    BpeTokenizer,
-    ByteTokenizer,
-    CharacterTokenizer,
-    CodeTokenizer,
-    Tokenizer,
-    TokenizerPart,
-    WordTokenizer,
-)
+from regard.data.modalities.text.tokenizers import BpeTokenizer, Tokenizer
 from regard.data.texts import FileText, HeldText
+from tests.tokenizer_kinds import every_kind
 
 PROSE = (
     "The old cat's friends don't sleep; they sat on l'herbe (3.14 m²), and said: \"naïve 🙂\".\n\n"
     "  Twice,\tit rained.\n"
 )
-PARTS: list[TokenizerPart] = [
-    BpeTokenizer(vocabulary=300), WordTokenizer(minimum_frequency=1), CharacterTokenizer(), ByteTokenizer(),
-    BpeTokenizer(vocabulary=300, lower=True), CodeTokenizer(vocabulary=300),
-]  # fmt: skip
-TOKENIZERS = [part.train([PROSE]) for part in PARTS]
+PARTS = {**every_kind(300), "lower bpe": BpeTokenizer(vocabulary=300, lower=True)}
+TOKENIZERS = {name: part.train([PROSE]) for name, part in PARTS.items()}
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +30,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
 
 
-@pytest.mark.parametrize("tokenizer", TOKENIZERS, ids=lambda tokenizer: "")
+@pytest.mark.parametrize("tokenizer", TOKENIZERS.values(), ids=TOKENIZERS)
 @given(text=st.text(alphabet="ab cd' \n\t.,3é-", max_size=400))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 def test_blocks_give_the_pieces_of_the_whole(
@@ -52,14 +42,14 @@ def test_blocks_give_the_pieces_of_the_whole(
     assert made == [EOS, *tokenizer.encode(text), *([EOS] if text else [])]
 
 
-def made_of(*own: texts.Text, tokenizer: Tokenizer = TOKENIZERS[2]) -> TokenFile:
+def made_of(*own: texts.Text, tokenizer: Tokenizer = TOKENIZERS["character"]) -> TokenFile:
     return token_file(own, tokenizer)
 
 
 def test_documents_are_parted_and_counted() -> None:
     made = made_of(HeldText("a", "the cat"), HeldText("b", "sat", ends=False), HeldText("c", " on"))
     tokens = made.open().tolist()
-    encode = TOKENIZERS[2].encode
+    encode = TOKENIZERS["character"].encode
     assert tokens == [EOS, *encode("the cat"), EOS, *encode("sat"), *encode(" on"), EOS]
     assert (made.characters, made.documents, made.tokens) == (13, 2, len(tokens))
 
@@ -71,7 +61,7 @@ def test_no_batch_is_much_larger_than_it_should_be(monkeypatch: pytest.MonkeyPat
     own = [HeldText(str(number), PROSE * 7) for number in range(5)]
     for lines in (False, True):
         chosen = [text.by_lines() if lines else text for text in own]
-        sizes = [characters for _, characters, _ in encoded(chosen, TOKENIZERS[0])][1:]
+        sizes = [characters for _, characters, _ in encoded(chosen, TOKENIZERS["bpe"])][1:]
         assert len(sizes) > 5
         assert all(300 <= size < 300 + 2 * 64 + len(PROSE) for size in sizes[:-1])
         counted = sum(len(line) + 1 for line in (PROSE * 7).split("\n") if line.strip()) if lines else len(PROSE * 7)
@@ -80,7 +70,7 @@ def test_no_batch_is_much_larger_than_it_should_be(monkeypatch: pytest.MonkeyPat
 
 def test_lines_as_documents() -> None:
     made = made_of(HeldText("a", "cat\n\n  \nsat", lines=True))
-    encode = TOKENIZERS[2].encode
+    encode = TOKENIZERS["character"].encode
     assert made.open().tolist() == [EOS, *encode("cat"), EOS, *encode("sat"), EOS]
     assert made.documents == 2
 
@@ -96,7 +86,7 @@ def test_the_second_time_nothing_is_tokenised(tmp_path: Path, monkeypatch: pytes
     path.write_text(PROSE + PROSE, encoding="utf-8")
     other = made_of(FileText(path, 0, path.stat().st_size))
     assert other.path != first.path, "the file has changed"
-    assert made_of(text, tokenizer=TOKENIZERS[0]).path != first.path, "another tokenizer"
+    assert made_of(text, tokenizer=TOKENIZERS["bpe"]).path != first.path, "another tokenizer"
 
 
 def test_a_truncated_file_is_made_again() -> None:
