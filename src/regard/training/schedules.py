@@ -76,9 +76,10 @@ class LinearSchedule(DecayPart):
 
 
 class ConstantSchedule(SchedulePart):
-    """The base rate after the warm-up."""
+    """The base rate, after a warm-up if one is wanted."""
 
     kind: str = "constant"
+    warmup: Annotated[int, Auto()] = 0
 
     def factor(self, step: int, total: int) -> float:
         return min(1.0, step / self.warmup) if self.warmup else 1.0
