@@ -41,6 +41,7 @@ class Proposal:
     decisions: tuple[Decision, ...]
     sizes: tuple[Size, ...]
     epochs: float
+    positions_each: int = 1  # that the layers see of an item which counts as one: the patches of a picture
     name: str = "recipe"
     notes: tuple[str, ...] = field(default=())
 

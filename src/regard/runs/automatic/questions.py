@@ -120,9 +120,10 @@ def pictures(found: Discovery, facts: PictureFacts) -> Proposal:
         front = {"kind": "convolution", "channels": stem, "strides": strides, "size": 1, "class_token": False}
         sizes.append(Size(f"{layers} layers of {width}", {"model.layers": layers, "model.width": width,
                                                           "model.front": front}))  # fmt: skip
-    return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_PICTURES)
+    return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_PICTURES, PATCHES)
 
 
+PATCHES = 49  # of a picture of 28 × 28 behind its stem; of others up to 64
 PROPOSERS: Mapping[str, Callable[[Discovery], Proposal]] = {
     "translation": translation,
     "classification": classification,

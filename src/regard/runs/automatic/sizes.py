@@ -47,12 +47,12 @@ def decide_size(
         if kept is not None and not found.is_enough:
             break
         kept = found
-        if rules.is_too_large(found.parameters, gathered.extent.positions):
+        if rules.is_too_large(found.parameters, gathered.extent.positions * proposal.positions_each):
             break
     assert kept is not None, "a proposal has a size at the least"
     if kept.steps < FEWEST_STEPS:
         raise too_short(deadline, kept.pace, kept.steps)
-    epochs = kept.seen / max(1, gathered.extent.positions)
+    epochs = kept.seen / max(1, gathered.extent.positions * proposal.positions_each)
     steps, why = kept.steps, f"what fits into {in_words(deadline.seconds)}: {kept.pace.seconds_per_step:.3g} s a step"
     if epochs > proposal.epochs:
         steps, epochs = max(FEWEST_STEPS, int(steps * proposal.epochs / epochs)), proposal.epochs
@@ -86,7 +86,8 @@ def tried(
     seconds = min(LONGEST, max(SHORTEST, SHARE * deadline.seconds))
     pace = measure(gathered, recipe, seconds)
     training = recipe.training.settled(recipe.model.width, gathered.extent)
-    return Tried(size, pace, pace.steps_in(max(0.0, deadline.left)), layers_of(recipe, gathered), training.batch_tokens)
+    positions = training.batch_tokens * proposal.positions_each
+    return Tried(size, pace, pace.steps_in(max(0.0, deadline.left)), layers_of(recipe, gathered), positions)
 
 
 def layers_of(recipe: Recipe, gathered: Gathered) -> int:
