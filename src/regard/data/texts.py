@@ -97,7 +97,8 @@ class FileText(Text):
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         """The same stretch, as long as its file only grew at the end."""
-        text = cls(Path(record["origin"]), record["start"], record["stop"], record["ends"], record["lines"])
+        places = {key: record[key] for key in ("start", "stop", "ends", "lines")}
+        text = cls(path=Path(record["origin"]), **places)
         if not text.path.is_file() or text.digest() != record["sha256"]:
             raise DataError(
                 f"{text.path} no longer holds, from byte {text.start:,} to {text.stop:,}, the text that was set aside "
@@ -167,8 +168,8 @@ def last_cut(text: str) -> int:
 
 
 def divide_file(path: Path, shares: Mapping[str, float], *, at_lines: bool) -> dict[str, FileText]:
-    """A file's beginning for "train", and at its end, in this order, the shares of other splits, as far as there is text
-    for them; no cut goes through a character (or a line)."""
+    """A file's beginning for "train", and at its end, in this order, the shares of other splits, as far as there is
+    text for them; no cut goes through a character (or a line)."""
     size = path.stat().st_size
     wanted = {split: share for split, share in shares.items() if share}
     with path.open("rb") as file:

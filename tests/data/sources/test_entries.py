@@ -317,7 +317,8 @@ def test_labelled_tables_are_read_by_number_and_with_separators_of_their_own(tmp
     (tmp_path / "a.txt").write_text('ham\tyes\nspam\t"no\n')
     numbers = {"text": 2, "label": 1, "separator": "\t", "quotes": "plain"}
     corpus = load("labelled", tmp_path, train="a.txt", **numbers)
-    assert [(one.text, one.label, one.line) for one in corpus.splits["train"]] == [("yes", "ham", 1), ('"no', "spam", 2)]
+    found = [(one.text, one.label, one.line) for one in corpus.splits["train"]]
+    assert found == [("yes", "ham", 1), ('"no', "spam", 2)]
     for settings, message in (
         ({"text": 2}, "text = 2 and label = 'label': give names, or numbers for a table without a line of names"),
         ({"text": "label"}, "text and label are the same, 'label'; they must differ"),
@@ -328,7 +329,8 @@ def test_labelled_tables_are_read_by_number_and_with_separators_of_their_own(tmp
     (tmp_path / "c.jsonl").write_text(row(text="a", label="b"))
     for settings, message in (
         ({"text": 2, "label": 1}, r"c\.jsonl: its lines are JSON objects, which have keys and no order; name the keys"),
-        ({"separator": ","}, r"c\.jsonl: its lines are JSON objects, so data\.separator and data\.quotes have no effect"),
+        ({"separator": ","},
+         r"c\.jsonl: its lines are JSON objects, so data\.separator and data\.quotes have no effect"),
     ):
         with pytest.raises(DataError, match=message):
             load("labelled", tmp_path, train="c.jsonl", **settings)
@@ -336,8 +338,8 @@ def test_labelled_tables_are_read_by_number_and_with_separators_of_their_own(tmp
 
 def test_a_folder_for_each_class_holds_labelled_texts(tmp_path: Path) -> None:
     for name, text in {
-        "train/pos/a.txt": "good\n", "train/pos/deep/b": "fine\nvery", "train/neg/c.txt": "bad", "train/neg/d.txt": " \n",
-        "train/neg/.hidden": "no", "train/.cache/x": "no", "test/pos/e.txt": "good",
+        "train/pos/a.txt": "good\n", "train/pos/deep/b": "fine\nvery", "train/neg/c.txt": "bad",
+        "train/neg/d.txt": " \n", "train/neg/.hidden": "no", "train/.cache/x": "no", "test/pos/e.txt": "good",
     }.items():  # fmt: skip
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)

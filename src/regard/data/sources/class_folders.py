@@ -37,8 +37,8 @@ def read_class_folders(folder: Path, split: str, ledger: Ledger) -> list[Labelle
             ledger.skip(split, str(folder), number, "no text", str(path))
     if wrong:
         raise DataError(
-            f"{folder}: {len(wrong):,} of {len(files):,} files cannot be read as texts: {some(wrong)}. Correct these files, "
-            f"or take them out of the folder (names may end in {', '.join(COMPRESSIONS)} where they are packed)"
+            f"{folder}: {len(wrong):,} of {len(files):,} files cannot be read as texts: {some(wrong)}. Correct these "
+            f"files, or take them out of the folder (names may end in {', '.join(COMPRESSIONS)} where they are packed)"
         )
     ledger.record(split, str(folder), read=len(files), kept=len(kept))
     return kept

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import field_validator
 
@@ -12,7 +12,7 @@ from regard.core.config import Config
 from regard.core.errors import DataError
 from regard.data.tables import JSON_SUFFIXES, Layout, suffix
 
-AUTO = "auto"
+AUTO: Final = "auto"
 FORMAT_KEYS = ("separator", "quotes")
 
 
@@ -64,5 +64,6 @@ def check_named(path: Path, columns: Mapping[str, int | str]) -> None:
     """Lines of JSON have keys and no order."""
     if suffix(path) in JSON_SUFFIXES and any(isinstance(column, int) for column in columns.values()):
         raise DataError(
-            f"{path}: its lines are JSON objects, which have keys and no order; name the keys with {' and '.join(columns)}"
+            f"{path}: its lines are JSON objects, which have keys and no order; name the keys with "
+            f"{' and '.join(columns)}"
         )
