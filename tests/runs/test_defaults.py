@@ -21,7 +21,10 @@ from regard.training.config import Extent, TrainingConfig
 from regard.training.machine import Ranks
 
 TINY: dict[str, Any] = {
-    "data": {"kind": "toy", "train_size": 300, "validation_size": 20, "test_size": 20, "symbols": 5, "maximum_length": 5, "minimum_length": 2},
+    "data": {
+        "kind": "toy", "train_size": 300, "validation_size": 20, "test_size": 20, "symbols": 5, "minimum_length": 2,
+        "maximum_length": 5,
+    },
     "tokenizer": {"kind": "word", "minimum_frequency": 1},
     "model": {"encoder_layers": 1, "decoder_layers": 1, "width": 16},
 }
@@ -90,9 +93,9 @@ def test_a_preset_stands_for_its_settings_and_others_go_before() -> None:
 
 
 def test_a_preset_may_be_set_from_the_command_line_and_is_written_out(tmp_path: Path) -> None:
-    recipe = Recipe.read("small-world", ["model.preset=transformer-big"])
+    shipped, recipe = (Recipe.read("small-world", change) for change in ([], ["model.preset=transformer-big"]))
     assert (recipe.model.width, "preset" in recipe.to_toml()) == (128, False)  # the recipe's own width goes before
-    assert recipe.model.model_dump()["encoder_layers"] == Recipe.read("small-world").model.model_dump()["encoder_layers"]
+    assert recipe.model.model_dump()["encoder_layers"] == shipped.model.model_dump()["encoder_layers"]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +127,7 @@ def test_a_budget_decides_the_steps_and_says_so(tmp_path: Path) -> None:
 
 def test_a_hopeless_budget_is_refused_before_training(tmp_path: Path) -> None:
     deadline = Deadline(0.001)
-    with pytest.raises(OptionError, match=r"a budget of 0s leaves 1 steps of .* too few to learn anything; give .*s or"):
+    with pytest.raises(OptionError, match="a budget of 0s leaves 1 steps of .* too few to learn anything; give .*s or"):
         prepare(without_steps(Recipe.of(TINY)), RunFolder(tmp_path / "run"), Ranks(), [], within(deadline, print))
 
 

@@ -26,8 +26,9 @@ def test_the_papers_schedule_by_hand() -> None:
 
 
 def test_the_papers_schedule_has_the_papers_peak() -> None:
-    assert PaperSchedule().settled(512, 100_000).factor(4000, 100_000) == pytest.approx(6.98771e-4, rel=1e-5)  # (512 · 4000)^−0.5
-    assert PaperSchedule().settled(512, 100_000).factor(1, 100_000) == pytest.approx(1.746928e-7, rel=1e-5)
+    paper = PaperSchedule().settled(512, 100_000)
+    assert paper.factor(4000, 100_000) == pytest.approx(6.98771e-4, rel=1e-5)  # (512 · 4000)^−0.5
+    assert paper.factor(1, 100_000) == pytest.approx(1.746928e-7, rel=1e-5)
 
 
 def test_inverse_root_by_hand() -> None:

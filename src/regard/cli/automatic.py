@@ -59,7 +59,7 @@ def from_files(
         say(f"[dim]so[/dim]       {plain(line)}", to=notes)
     for line in found.warnings:
         say(f"[yellow]mind[/yellow]     {plain(line)}", to=notes)
-    proposal = propose(found)
+    proposal = propose(found, Path(given[0]).resolve().name.split(".")[0] or "recipe")
     decided = [proposal]
 
     def decide(gathered: Gathered) -> Recipe:

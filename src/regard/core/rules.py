@@ -99,7 +99,6 @@ PICTURE_LADDER = ((2, 64), (2, 128), (4, 128), (4, 192), (6, 256))
 """Of Vision Transformers behind a convolutional stem."""
 
 EPOCHS_OF_PAIRS = 40.0
-EPOCHS_OF_LABELS = 8.0
 EPOCHS_OF_TAGS = 60.0
 EPOCHS_OF_TEXT = 12.0
 EPOCHS_OF_PICTURES = 30.0
@@ -107,6 +106,11 @@ EPOCHS_OF_PICTURES = 30.0
 SMALLEST = 350_000  # parameters
 CHARACTERS_ALONE = 3_000_000  # a shorter text is read character by character
 LONGEST_READING = 512
+
+
+def epochs_of_labels(examples: int) -> float:
+    """30 for a few hundred labelled texts, 4 for tens of thousands: a text is known by heart long before."""
+    return max(4.0, min(30.0, 80_000 / max(1, examples)))
 
 
 def positions_wanted(parameters: int) -> int:

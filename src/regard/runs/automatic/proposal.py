@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import tomli_w
 
+from regard.core.config import override
 from regard.runs.recipe import Recipe
 
 Tree = dict[str, Any]
@@ -50,6 +52,11 @@ class Proposal:
         fresh = {one.path for one in decisions}
         return replace(self, decisions=(*(one for one in self.decisions if one.path not in fresh), *decisions))
 
+    def with_settings(self, settings: Sequence[str]) -> Proposal:
+        """With what the user wrote as ``--set``, which has the last word."""
+        tree: Tree = override({}, settings)
+        return self.with_decisions(*(Decision(path, value, "as given") for path, value in _leaves(tree)))
+
     def of_size(self, size: Size) -> Proposal:
         return self.with_decisions(*(Decision(path, value) for path, value in size.settings.items()))
 
@@ -65,7 +72,7 @@ class Proposal:
             table = tree
             for name in tables:
                 table = table.setdefault(name, {})
-            table[key] = value
+            table[key] = deepcopy(value)  # a later decision may change what is inside
         return tree
 
     def recipe(self, *settings: str) -> Recipe:
@@ -83,6 +90,14 @@ class Proposal:
             lines += [_commented(_written(key, value), reasons.get(f"{name}.{key}", _inside(reasons, name, key)))
                       for key, value in table.items()]  # fmt: skip
         return "\n".join(lines) + "\n"
+
+
+def _leaves(tree: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{path}{key}.")
+        else:
+            yield f"{path}{key}", value
 
 
 def _inside(reasons: Mapping[str, str], table: str, key: str) -> str:

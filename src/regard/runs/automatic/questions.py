@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from regard.core import rules
@@ -52,7 +53,7 @@ def classification(found: Discovery) -> Proposal:
           if _is_unbalanced(found.labels) else []),
         *_training(),
     ]  # fmt: skip
-    return Proposal(found.data, tuple(decisions), _encoder_sizes(), rules.EPOCHS_OF_LABELS)
+    return Proposal(found.data, tuple(decisions), _encoder_sizes(), rules.epochs_of_labels(text.examples))
 
 
 def tagging(found: Discovery) -> Proposal:
@@ -133,13 +134,14 @@ PROPOSERS: Mapping[str, Callable[[Discovery], Proposal]] = {
 """What can be proposed for, by the task that was found."""
 
 
-def propose(found: Discovery) -> Proposal:
+def propose(found: Discovery, name: str = "recipe") -> Proposal:
+    """What is proposed for files, before anything is measured; ``name`` is the recipe's."""
     if found.task not in PROPOSERS:
         raise DataError(
             f"no recipe is proposed for task.kind = {found.task!r} yet; those with proposals: {', '.join(PROPOSERS)}. "
             "Start from a shipped recipe instead (regard recipes list), with this [data] table"
         )
-    return PROPOSERS[found.task](found)
+    return replace(PROPOSERS[found.task](found), name=name, notes=(*found.observations, *found.reasons))
 
 
 def most_tokens(text: TextFacts) -> int:

@@ -63,7 +63,7 @@ def decide_size(
           enumerate(kept.size.settings.items())),
         *_dropout(proposal, kept, gathered, epochs, settings),
         Decision("training.steps", steps, why),
-    )  # fmt: skip
+    ).with_settings(settings)  # fmt: skip
     recipe = made.recipe(*settings)
     return made, gathered.recipe.model_copy(update={"model": recipe.model, "training": recipe.training})
 

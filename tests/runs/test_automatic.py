@@ -1,0 +1,135 @@
+"""Automatic recipes: what is proposed for what files hold, how large a model becomes, and how it is written."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from regard.core.errors import DataError, OptionError
+from regard.data.discovery.found import Discovery, Wishes
+from regard.data.discovery.looking import discover
+from regard.runs.automatic.proposal import Decision, Proposal, Size
+from regard.runs.automatic.questions import PROPOSERS, propose
+from regard.runs.automatic.sizes import decide_size
+from regard.runs.budget import Deadline
+from regard.runs.folder import RunFolder
+from regard.runs.recipe import Recipe
+from regard.runs.train import gather
+from regard.training.machine import Ranks
+from regard.training.observers import Observers
+
+WORDS = ("red", "green", "blue", "house", "tree", "river", "small", "large", "old", "new")
+
+
+def sentences(count: int, words: int = 7, seed: int = 1) -> list[str]:
+    chance = random.Random(seed)
+    return [" ".join(chance.choices(WORDS, k=words)) for _ in range(count)]
+
+
+def found_in(path: Path, text: str, wishes: Wishes = Wishes()) -> Discovery:  # noqa: B008
+    path.write_text(text, encoding="utf-8")
+    return discover([path], wishes)
+
+
+def labelled(folder: Path, count: int = 120) -> Discovery:
+    rows = [f"{text},{'warm' if 'red' in text else 'cold'}" for text in sentences(count)]
+    return found_in(folder / "colours.csv", "\n".join(["text,label", *rows]) + "\n")
+
+
+def pairs(folder: Path, count: int = 120) -> Discovery:
+    rows = [f"{text}\t{text.upper()}" for text in sentences(count)]
+    return found_in(folder / "pairs.tsv", "\n".join(["source\ttarget", *rows]) + "\n")
+
+
+def decided(found: Discovery, folder: Path, seconds: float, *settings: str) -> tuple[Proposal, Recipe]:
+    proposal = propose(found)
+    gathered = gather(proposal.first().recipe(*settings), RunFolder(folder), Ranks(), Observers())
+    return decide_size(proposal, gathered, Deadline(seconds), settings, lambda text: None)
+
+
+def test_labels_become_a_classifier_that_reads_as_far_as_texts_go(tmp_path: Path) -> None:
+    recipe = propose(labelled(tmp_path)).first().recipe()
+    assert (recipe.model.kind, recipe.task.kind, recipe.tokenizer.kind) == ("bert", "classification", "wordpiece")
+    assert recipe.task.model_dump()["max_length"] == 16  # seven words
+    assert recipe.data.model_dump()["label"] == "label"
+
+
+def test_rare_classes_are_balanced(tmp_path: Path) -> None:
+    rows = [f"{text},{'rare' if number % 12 == 0 else 'usual'}" for number, text in enumerate(sentences(144))]
+    found = found_in(tmp_path / "rare.csv", "\n".join(["text,label", *rows]) + "\n")
+    assert propose(found).tree()["task"]["balance"] == "classes"
+    assert "balance" not in propose(labelled(tmp_path)).tree()["task"]
+
+
+def test_words_and_symbols_have_a_tokenizer_each(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    spoken = {"a": "AH", "b": "B", "c": "K", "d": "D", "e": "EH", "f": "F"}
+    words = {"".join(chance.choices("abcdef", k=6)) for _ in range(300)}
+    rows = [f"{word}\t{' '.join(spoken[letter] for letter in word)}" for word in sorted(words)]
+    found = found_in(tmp_path / "words.tsv", "\n".join(["word\tpronunciation", *rows]) + "\n")
+    tokenizer = propose(found).tree()["tokenizer"]
+    assert (tokenizer["kind"], tokenizer["source"]["kind"], tokenizer["target"]["kind"]) == (
+        "per-side", "character", "whitespace",
+    )  # fmt: skip
+
+
+def test_sentences_on_both_sides_share_byte_pairs(tmp_path: Path) -> None:
+    tokenizer = propose(pairs(tmp_path)).tree()["tokenizer"]
+    assert tokenizer == {"kind": "bpe", "vocabulary": 300}
+
+
+def test_a_text_becomes_a_language_model(tmp_path: Path) -> None:
+    text = tmp_path / "story.txt"
+    text.write_text("\n".join(sentences(400)) + "\n")
+    recipe = propose(discover([text])).first().recipe()
+    assert (recipe.task.kind, recipe.model.kind, recipe.tokenizer.kind) == ("language-model", "llama", "character")
+
+
+def test_time_decides_size_and_steps_and_much_of_it_is_not_spent_on_learning_by_heart(tmp_path: Path) -> None:
+    found = labelled(tmp_path)
+    _, short_recipe = decided(found, tmp_path / "short", 6)
+    long, long_recipe = decided(found, tmp_path / "long", 600)
+    assert short_recipe.training.steps >= 100
+    assert short_recipe.model.width <= long_recipe.model.width
+    reason = {one.path: one.reason for one in long.decisions}["training.steps"]
+    assert reason.endswith("more would be learned by heart")
+    assert long_recipe.training.steps < 5000
+
+
+def test_what_the_user_sets_is_kept(tmp_path: Path) -> None:
+    settings = ("model.width=96", "model.dropout=0.5", "training.steps=7")
+    _, recipe = decided(labelled(tmp_path), tmp_path / "run", 60, *settings)
+    assert (recipe.model.width, recipe.model.dropout, recipe.training.steps) == (96, 0.5, 7)
+
+
+def test_a_hopeless_budget_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="too few to learn anything; give"):
+        decided(labelled(tmp_path), tmp_path / "run", 0.01)
+
+
+@pytest.mark.parametrize("make", [labelled, pairs])
+def test_the_written_recipe_is_the_decided_one_with_its_reasons(make: type, tmp_path: Path) -> None:
+    proposal, recipe = decided(make(tmp_path), tmp_path / "run", 30)
+    path = tmp_path / "written.toml"
+    path.write_text(proposal.to_toml(), encoding="utf-8")
+    again = Recipe.read(path)
+    assert (again.model, again.training, again.data) == (recipe.model, recipe.training, recipe.data)
+    assert all(one.reason in proposal.to_toml() for one in proposal.decisions)
+    assert proposal.to_toml().startswith("# ")
+
+
+def test_tables_and_lists_are_written_in_one_line() -> None:
+    front = {"kind": "convolution", "channels": [32, 64], "class_token": False}
+    written = Proposal({}, (Decision("model.front", front, "why"),), (Size("one", {}),), 1.0).to_toml()
+    assert 'front = { kind = "convolution", channels = [32, 64], class_token = false }' in written
+    assert tomllib.loads(written)["model"]["front"] == front
+
+
+def test_what_nothing_is_proposed_for_is_said(tmp_path: Path) -> None:
+    found = Discovery("parsing", {}, (), (), labelled(tmp_path).inputs)
+    with pytest.raises(DataError, match="no recipe is proposed for task.kind = 'parsing' yet; those with"):
+        propose(found)
+    assert "parsing" not in PROPOSERS
