@@ -127,7 +127,7 @@ def test_a_budget_decides_the_steps_and_says_so(tmp_path: Path) -> None:
 
 def test_a_hopeless_budget_is_refused_before_training(tmp_path: Path) -> None:
     deadline = Deadline(0.001)
-    with pytest.raises(OptionError, match="a budget of 0s leaves 1 steps of .* too few to learn anything; give .*s or"):
+    with pytest.raises(OptionError, match=r"a budget of 0s leaves 1 steps of .* too few to learn anything; give .*s"):
         prepare(without_steps(Recipe.of(TINY)), RunFolder(tmp_path / "run"), Ranks(), [], within(deadline, print))
 
 

@@ -114,8 +114,11 @@ def epochs_of_labels(examples: int) -> float:
 
 
 def positions_wanted(parameters: int) -> int:
-    """How many positions a model must see for its size to pay: five for each parameter of its layers."""
-    return 5 * parameters
+    """How many positions a model must see for its size to pay: two for each parameter of its layers.
+
+    Pronunciations, in the same time: a model that saw three for each was better than a smaller one that saw 30.
+    """
+    return 2 * parameters
 
 
 def is_too_large(parameters: int, positions: int) -> bool:
