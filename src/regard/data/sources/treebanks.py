@@ -43,6 +43,8 @@ class TreeFiles(ExampleFiles[ExampleEntry, Pair]):
 class WorldTrees(WorldData):
     """The English sentences of the small world with their trees, in the splits of kind small-world."""
 
+    files_kind: ClassVar[str] = "trees"
+
     kind: str = "world-trees"
     train_size: int = Field(default=60_000, ge=1)
     validation_size: int = Field(default=1000, ge=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -52,6 +52,8 @@ class WorldData(DataPart):
 
 class SmallWorld(WorldData):
     """Sentences of the small world in two languages, with gold alignments."""
+
+    files_kind: ClassVar[str] = "pairs"
 
     kind: str = "small-world"
     train_size: int = Field(default=60_000, ge=1)
