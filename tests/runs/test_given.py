@@ -137,7 +137,7 @@ def test_what_cannot_be_scored_is_refused(
 
 def test_a_file_that_is_missing_is_named_with_similar_ones(tmp_path: Path) -> None:
     written(tmp_path / "mine.csv", "")
-    with pytest.raises(DataError, match="no file .*mine.tsv; similar names in that folder: mine.csv$"):
+    with pytest.raises(DataError, match=r"no file .*mine\.tsv; similar names in that folder: mine\.csv$"):
         corpus_of(MOODS, tmp_path / "mine.tsv")
 
 
