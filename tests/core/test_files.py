@@ -90,3 +90,10 @@ def test_a_checksum_is_that_of_the_bytes(tmp_path: Path) -> None:
     content = os.urandom((1 << 20) + 17)  # more than one block
     (tmp_path / "a").write_bytes(content)
     assert sha256_of(tmp_path / "a") == hashlib.sha256(content).hexdigest()
+
+
+def test_the_first_error_is_told_where_cleaning_up_fails_too(tmp_path: Path) -> None:
+    """A file system that cannot be written refuses the removal of what was never written; a folder does so, too."""
+    (tmp_path / f".a.txt.{os.getpid()}.part").mkdir()
+    with pytest.raises(RunError, match=r"a\.txt could not be written: Is a directory; what was there before"):
+        write_atomically(tmp_path / "a.txt", lambda part: part.write_text("new") and None)

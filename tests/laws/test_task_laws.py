@@ -75,15 +75,15 @@ TREES: dict[str, dict[str, Any]] = {
 """One tiny recipe of every kind of task, and one whose loss does not add over examples."""
 
 DECLARED: dict[str, set[str]] = {
-    "translation": {"ChecksLengths", "Compares", "ScoresPairs", "Translates", "Probeable"},
-    "parsing": {"ChecksLengths", "Compares", "ScoresPairs", "Translates", "Probeable"},
-    "language-model": {"Stateful", "Derives", "Samples", "Continues", "Probeable"},
-    "streams": {"Stateful", "Derives", "Samples", "Continues", "Probeable"},
-    "classification": {"HasHead", "Compares", "ScoresPairs", "Classifies", "HasLabels", "Probeable"},
-    "tagging": {"HasHead", "ScoresPairs", "Tags", "HasLabels", "Probeable"},
-    "question-answering": {"HasHead", "ScoresPairs", "AnswersQuestions", "Probeable"},
-    "embedding": {"HasHead", "ScoresPairs", "Probeable"},
-    "masked-language-model": {"Derives", "Fills", "Probeable"},
+    "translation": {"ChecksLengths", "Compares", "HasYardsticks", "ScoresPairs", "Translates", "Probeable"},
+    "parsing": {"ChecksLengths", "Compares", "HasYardsticks", "ScoresPairs", "Translates", "Probeable"},
+    "language-model": {"Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
+    "streams": {"Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
+    "classification": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable"},
+    "tagging": {"HasHead", "HasYardsticks", "ScoresPairs", "Tags", "HasLabels", "Probeable"},
+    "question-answering": {"HasHead", "HasYardsticks", "ScoresPairs", "AnswersQuestions", "Probeable"},
+    "embedding": {"HasHead", "HasYardsticks", "ScoresPairs", "Probeable"},
+    "masked-language-model": {"Derives", "Fills", "HasYardsticks", "Probeable"},
 }
 CAPABILITIES: dict[str, Any] = {
     name: found
@@ -337,6 +337,18 @@ def compares(subject: Subject) -> None:
     assert (found.difference, found.p_value) == (0.0, 1.0)
 
 
+def has_yardsticks(subject: Subject) -> None:
+    """Figures that the model's scores have, too, the same each time, with what they were fitted on."""
+    task = subject.task
+    own, found = task.score(subject.session, "test"), task.yardsticks(task.corpus, "test")
+    assert found
+    for yardstick in found.values():
+        assert yardstick.figures.keys() <= own.keys()
+        assert all(math.isfinite(value) for value in yardstick.figures.values())
+        assert yardstick.fitted_on
+    assert task.yardsticks(task.corpus, "test") == found
+
+
 def scores_pairs(subject: Subject) -> None:
     """A split that is given as pairs has the split's own scores."""
     pairs = [Pair(one.source, one.target, line, "given") for line, one in enumerate(subject.test, start=1)]
@@ -434,7 +446,8 @@ def probes(subject: Subject) -> None:
 
 CHECKS: dict[str, Callable[[Subject], None]] = {
     "HasHead": head, "ChecksLengths": lengths, "Stateful": state, "Derives": derived, "Samples": samples,
-    "Compares": compares, "ScoresPairs": scores_pairs, "Translates": translates, "Continues": continues,
+    "Compares": compares, "ScoresPairs": scores_pairs, "HasYardsticks": has_yardsticks,
+    "Translates": translates, "Continues": continues,
     "Fills": fills, "Classifies": classifies, "Tags": tags, "AnswersQuestions": answers_questions, "HasLabels": labels,
     "Probeable": probes,
 }  # fmt: skip

@@ -10,7 +10,8 @@ from rich.table import Table
 from regard.cli.console import console, plain, say
 
 MOST_CLASSES = 12
-"""Beyond so many, the confusion matrix is left to --json."""
+"""Beyond so many, the most frequent classes and the pairs that are confused most often stand for all."""
+MOST_PAIRS = 10
 ERRORS = 3
 LONGEST = 100
 """Characters of a text that are shown."""
@@ -20,13 +21,14 @@ def show_classes(scores: Mapping[str, Any]) -> None:
     """What belongs to the first split; a score that is not there is not shown."""
     if "classes" in scores:
         console.print()
-        console.print(_by_class(scores))
+        console.print(_by_class(scores["classes"]))
+        if len(scores["classes"]) > MOST_CLASSES:
+            say(f"the {MOST_CLASSES} most frequent of {len(scores['classes']):,} classes; --json has all", style="dim")
     if "groups" in scores:
         console.print()
         console.print(_by_group(scores["groups"]))
-    if 2 < len(scores.get("labels", ())) <= MOST_CLASSES:
-        console.print()
-        console.print(_confusion(scores["labels"], scores["confusion"]))
+    if "confusion" in scores:
+        _show_confusion(scores["labels"], scores["confusion"])
     if scores.get("texts_cut"):
         say(f"{scores['texts_cut']:,} texts were longer than the window and were cut", style="dim")
     errors = scores.get("errors", ())
@@ -50,30 +52,56 @@ def mistake(error: Mapping[str, Any]) -> str:
     return f"{said} ({error['probability']:.2f}): {short}"
 
 
-def _table(*columns: str) -> Table:
+def table_of(*columns: str) -> Table:
+    """The first column from the left, the others, which are numbers, from the right."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for place, column in enumerate(columns):
         table.add_column(plain(column), justify="left" if place == 0 else "right")
     return table
 
 
-def _by_class(scores: Mapping[str, Any]) -> Table:
-    table = _table("class", "precision", "recall", "F1", "examples")
-    for label, own in scores["classes"].items():
+def _by_class(classes: Mapping[str, Any]) -> Table:
+    """All of them in their order, or the most frequent ones."""
+    shown = list(classes)
+    if len(shown) > MOST_CLASSES:
+        shown = sorted(shown, key=lambda label: -classes[label]["examples"])[:MOST_CLASSES]
+    table = table_of("class", "precision", "recall", "F1", "examples")
+    for label in shown:
+        own = classes[label]
         figures = (f"{own[name]:.4f}" for name in ("precision", "recall", "f1"))
         table.add_row(plain(label), *figures, f"{own['examples']:,}")
     return table
 
 
 def _by_group(groups: Mapping[str, Any]) -> Table:
-    table = _table("group", "accuracy", "macro F1", "examples")
+    table = table_of("group", "accuracy", "macro F1", "examples")
     for group, own in groups.items():
         table.add_row(plain(group), f"{own['accuracy']:.4f}", f"{own['macro_f1']:.4f}", f"{own['examples']:,}")
     return table
 
 
+def _show_confusion(labels: list[str], counts: list[list[int]]) -> None:
+    """The whole matrix of a few classes, of many those pairs that are confused most often."""
+    if len(labels) <= MOST_CLASSES:
+        console.print()
+        console.print(_confusion(labels, counts))
+        return
+    pairs = [
+        (count, labels[row], labels[column])
+        for row, own in enumerate(counts)
+        for column, count in enumerate(own)
+        if count and row != column
+    ]
+    if pairs:
+        table = table_of("is", "taken for", "times")
+        for count, label, other in sorted(pairs, key=lambda pair: -pair[0])[:MOST_PAIRS]:
+            table.add_row(plain(label), plain(other), f"{count:,}")
+        console.print()
+        console.print(table)
+
+
 def _confusion(labels: list[str], counts: list[list[int]]) -> Table:
-    table = _table("is ↓ taken for →", *labels)
+    table = table_of("is ↓ taken for →", *labels)
     for place, (label, row) in enumerate(zip(labels, counts, strict=True)):
         cells = (f"[bold]{count:,}[/bold]" if other == place else f"{count:,}" for other, count in enumerate(row))
         table.add_row(plain(label), *cells)

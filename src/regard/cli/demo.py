@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from regard.cli.console import JSON_OPTION, SilentObserver, TrainingBar, counting, notes, plain, say, write_json
-from regard.cli.evaluate import show
+from regard.cli.score_tables import show_scores
 from regard.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def demo(
         write_json({**scores, "train_seconds": seconds, "run": str(run_folder), "page": str(page),
                     "translations": dict(zip(SENTENCES, translations, strict=True))})  # fmt: skip
         return
-    show(scores)
+    show_scores(scores)
     say("\n[bold]3. translating[/bold]")
     width = max(map(len, SENTENCES))
     for source, target in zip(SENTENCES, translations, strict=True):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import typer
 
-from regard.cli.class_tables import show_classes
-from regard.cli.console import JSON_OPTION, console, counting, plain, say, write_json
+from regard.cli.console import JSON_OPTION, counting, write_json
 from regard.cli.engine import ENGINE, ENGINE_DTYPE, with_engine
 from regard.cli.printing import check_no_decoding, chooses
+from regard.cli.score_tables import show_scores
 from regard.cli.strategy import BEAM, GREEDY, choose, said
 from regard.core.errors import OptionError
 
@@ -19,18 +18,10 @@ EXAMPLES = """\b
 Examples:
   regard evaluate runs/first
   regard evaluate runs/first --source news.en --reference news.fr --beam 5
+  regard evaluate runs/mood --data mine.csv --set data.text=review --set data.label=stars
   regard evaluate runs/first --against runs/second
   regard evaluate runs/first --engine ctranslate2 --engine-dtype int8
 """
-
-OF_TEXT = ("loss", "perplexity", "bits_per_character", "masked_perplexity", "pseudo_perplexity")
-SHOWN = (
-    "accuracy", "macro_f1", "entity_f1", "entity_precision", "entity_recall",
-    "always_the_most_frequent", "calibration_error", "brier", "masked_accuracy", "next_accuracy",
-    "bracket_f1", "bracket_precision", "bracket_recall", "unlabelled_f1", "tag_accuracy", "bleu",
-    "chrf", "exact_match", "f1", "no_answer_accuracy", "token_accuracy", "word_error_rate", "character_error_rate",
-    "alignment_error_rate", "repaired", "retrieval_accuracy", "mean_reciprocal_rank",
-)  # fmt: skip
 
 
 def evaluate(
@@ -39,10 +30,21 @@ def evaluate(
         None, "--source", metavar="FILE", help="Inputs to score instead of the run's own test split, one per line."
     ),
     reference: Path = typer.Option(None, "--reference", metavar="FILE", help="References for --source, one per line."),
+    data: list[str] = typer.Option(
+        [], "--data", metavar="FILE",
+        help="Score this file (or folder, or pattern) instead, read as the run's own data are; repeatable.",
+    ),
+    settings: list[str] = typer.Option(
+        [], "--set", metavar="data.KEY=VALUE",
+        help="Read --data with other settings, such as data.label=stars; repeatable.",
+    ),
     beam: int = typer.Option(0, "--beam", metavar="N", min=0, help=BEAM, show_default=False),
     greedy: bool = typer.Option(False, "--greedy", metavar="", help=GREEDY),
     against: Path = typer.Option(
         None, "--against", metavar="RUN", help="Compare with another run: paired significance test on the same inputs."
+    ),
+    yardsticks: bool = typer.Option(
+        True, "--yardsticks/--no-yardsticks", help="Also score simple methods, fitted on the training split in seconds."
     ),
     engine: str = ENGINE,
     engine_dtype: str = ENGINE_DTYPE,
@@ -51,6 +53,10 @@ def evaluate(
     """Score a run on its test split, or on files of your own."""
     if (source is None) != (reference is None):
         raise OptionError("--source and --reference belong together; give both or none")
+    if data and source is not None:
+        raise OptionError("--data and --source both name what is scored; give one of them")
+    if settings and not data:
+        raise OptionError("--set says how the files of --data are read; name them with --data")
     check_files_exist(path for path in (source, reference) if path is not None)
     from regard.runs.evaluate import evaluate as score
     from regard.runs.load import load
@@ -61,15 +67,18 @@ def evaluate(
         check_no_decoding(loaded, said({"beam": beam, "greedy": greedy}))
     options = choose(loaded.recipe.decoding, beam=beam, greedy=greedy)
     with counting("scoring") as progress:
-        scores = score(loaded, source=source or "", reference=reference or "", options=options, progress=progress)
+        scores = score(
+            loaded, source=source or "", reference=reference or "", data=data, settings=settings, options=options,
+            progress=progress, yardsticks=yardsticks,
+        )  # fmt: skip
     if against is not None:
         other = with_engine(load(against), engine, engine_dtype)
         given = options if beam or greedy else None  # else each decodes as its own recipe says
-        scores["against"] = significance(loaded, other, source or "", reference or "", given)
+        scores["against"] = significance(loaded, other, source or "", reference or "", given, data, settings)
     if as_json:
         write_json(scores)
     else:
-        show(scores)
+        show_scores(scores)
 
 
 def check_files_exist(paths: Iterable[Path]) -> None:
@@ -79,41 +88,6 @@ def check_files_exist(paths: Iterable[Path]) -> None:
     missing = [path for path in paths if not path.exists()]
     if missing:
         raise missing_files(missing)
-
-
-def show(scores: dict[str, Any]) -> None:
-    """A table of the figures with their intervals; signatures below."""
-    from rich.table import Table
-
-    splits = ["", *(f"{split}_" for split in scores.get("splits", ())[1:])]
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("score")
-    for split in splits:
-        table.add_column(split.rstrip("_") or str(scores.get("split", "given")), justify="right")
-    for name in (*(OF_TEXT if {"perplexity", "masked_perplexity"} & scores.keys() else ()), *SHOWN):
-        if any(f"{split}{name}" in scores for split in splits):
-            table.add_row(name.replace("_", " "), *(_figure(scores, f"{split}{name}") for split in splits))
-    console.print(table)
-    show_classes(scores)
-    if "engine" in scores:
-        say(f"answers by {plain(scores['engine'])}; scores.json is left as it was", style="dim")
-    if "bleu_signature" in scores:
-        say(f"BLEU {plain(scores['bleu_signature'])}", style="dim")
-    if scores.get("skipped"):
-        lines = ", ".join(str(one["line"]) for one in scores["skipped"][:10])
-        say(f"{len(scores['skipped'])} lines were left out, one side being empty: {lines}", style="dim")
-    if "against" in scores:
-        say(plain(scores["against"]["sentence"]))
-
-
-def _figure(scores: dict[str, Any], name: str) -> str:
-    if name not in scores:
-        return "–"
-    digits = 2 if name.endswith(("bleu", "chrf")) else 4
-    text = f"{scores[name]:.{digits}f}"
-    if f"{name}_low" in scores:
-        text += f" [dim]({scores[f'{name}_low']:.{digits}f}–{scores[f'{name}_high']:.{digits}f})[/dim]"
-    return text
 
 
 evaluate.__doc__ = f"{evaluate.__doc__}\n\n{EXAMPLES}"

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from regard.core.probe import Probe
     from regard.core.task import Session
-    from regard.data.corpus import Pair
+    from regard.core.yardsticks import Yardstick
+    from regard.data.corpus import Corpus, Pair
     from regard.decoding.engine import TorchEngine
     from regard.tasks.continuation import Continuation
     from regard.tasks.filling import Filling
@@ -73,6 +74,16 @@ class ScoresPairs(Protocol):
     """Scores inputs with references that a user gives."""
 
     def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]: ...
+
+
+@runtime_checkable
+class HasYardsticks(Protocol):
+    """Says how far simple methods come that are fitted on the training split in seconds, by the name of the method.
+
+    Law: the same corpus gives the same figures, which are among those of ``score``.
+    """
+
+    def yardsticks(self, corpus: Corpus[Any], split: str) -> Mapping[str, Yardstick]: ...
 
 
 @runtime_checkable

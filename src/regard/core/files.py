@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import math
@@ -26,15 +27,21 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
             os.fsync(handle.fileno())
         os.replace(neighbour, path)
     except OSError as error:
-        neighbour.unlink(missing_ok=True)
+        _remove(neighbour)
         raise RunError(
             f"{path} could not be written: {error.strerror or error}; what was there before is untouched. "
             "Free some space or choose another folder, then go on with --resume"
         ) from error
     except BaseException:
-        neighbour.unlink(missing_ok=True)
+        _remove(neighbour)
         raise
     sync_folder(path.parent)
+
+
+def _remove(neighbour: Path) -> None:
+    """What was half written. A file system that cannot be written says so here once more: the first error is told."""
+    with contextlib.suppress(OSError):
+        neighbour.unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:

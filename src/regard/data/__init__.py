@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from regard.core.config import Choices, Part
+from regard.core.errors import DataError
 
 if TYPE_CHECKING:
     from regard.core.symbols import Specials
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 class DataPart(Part):
     """Settings from which a corpus is made. Law: the same seed gives the same corpus."""
 
+    files_kind: ClassVar[str] = ""  # the kind that reads such examples from files; "": nobody has said
+
     def load(self, seed: int, ledger: Ledger) -> Corpus[Any]:
         raise NotImplementedError(f"{type(self).__name__} does not say how its corpus is made: give it load()")
 
@@ -24,6 +27,15 @@ class DataPart(Part):
         """The same with paths that mean the same from everywhere: relative ones count from ``folder``, those under the
         keys ``given`` on the command line ("train", "train.source") from the current folder."""
         return self
+
+    def table_for(self, files: Sequence[str]) -> dict[str, Any]:
+        """A table [data] by which files of such examples are read as the split ``test``, with the same columns where
+        this one reads files, too. The kind is missing where nobody has said it."""
+        return {"kind": self.files_kind, "test": list(files)} if self.files_kind else {"test": list(files)}
+
+    def load_test(self, split: str, ledger: Ledger) -> Corpus[Any]:
+        """The examples of ``test`` alone, under another name; there need be nothing to train on."""
+        raise DataError(f"data kind {self.kind!r} reads no files; choose one that does, as in --set data.kind=pairs")
 
 
 DATA = Choices(

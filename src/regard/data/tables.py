@@ -136,9 +136,12 @@ def _other_widths(path: Path, separator: str, header: Sequence[str], width: int,
 def _place(path: Path, column: str, header: Sequence[str]) -> int:
     if column in header:
         return header.index(column)
+    if not header:
+        raise DataError(f"{path} is empty; the first line of a table names its columns, {column!r} among them")
     raise DataError(
         f"{path} has no column {column!r}{nearest(column, header)}; its first line names: {', '.join(header)}. "
-        "Name the columns in the recipe's [data] table, or write their names into the first line"
+        "Name the columns in the recipe's [data] table, or with --set data.KEY=COLUMN, or write their names into the "
+        "first line"
     )
 
 

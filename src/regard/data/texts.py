@@ -205,24 +205,28 @@ def corpus_of(
     splits: Mapping[str, Sequence[Text]], ledger: Ledger, set_aside: Sequence[str] = ()
 ) -> Corpus[Text]:
     """Refuses a corpus in which there is nothing to read; empty texts are skipped and listed."""
-    kept: dict[str, tuple[Text, ...]] = {}
-    for split, texts in splits.items():
-        filled = []
-        for text in texts:
-            if next(text.blocks(), ""):
-                filled.append(text)
-                ledger.record(split, text.origin, read=1, kept=1)
-            else:
-                ledger.record(split, text.origin, read=1, kept=0)
-                ledger.skip(split, text.origin, 0, "the file is empty")
-        if filled:
-            kept[split] = tuple(filled)
-            ledger.splits[split] = len(filled)
+    every = {split: filled(split, texts, ledger) for split, texts in splits.items()}
+    kept = {split: texts for split, texts in every.items() if texts}
     if not kept.get("train"):
         names = ", ".join(text.origin for text in splits["train"][:5])
         raise DataError(f"there is no text to train on: {names} is empty; give a file with text in it")
     ledger.check()
     return Corpus(kept, ledger, set_aside=tuple(split for split in set_aside if split in kept))
+
+
+def filled(split: str, texts: Sequence[Text], ledger: Ledger) -> tuple[Text, ...]:
+    """The texts of a split that have something in them; the others are skipped and listed."""
+    kept = []
+    for text in texts:
+        if next(text.blocks(), ""):
+            kept.append(text)
+            ledger.record(split, text.origin, read=1, kept=1)
+        else:
+            ledger.record(split, text.origin, read=1, kept=0)
+            ledger.skip(split, text.origin, 0, "the file is empty")
+    if kept:
+        ledger.splits[split] = len(kept)
+    return tuple(kept)
 
 
 def is_running_text(corpus: Corpus[Any]) -> TypeGuard[Corpus[Text]]:

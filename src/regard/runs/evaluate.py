@@ -1,22 +1,28 @@
-"""A run is scored: on its own test split, or on files that the user names."""
+"""A run is scored: on its own test split, or on files that the user names; simple methods beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from regard.core.capabilities import Continues, ScoresPairs
-from regard.core.errors import DataError, OptionError
+from regard.core.capabilities import Continues, HasYardsticks, ScoresPairs
+from regard.core.errors import DataError, OptionError, RunError
 from regard.core.files import read_object, write_json
-from regard.core.task import Progress
+from regard.core.task import Progress, Session, Task
+from regard.core.yardsticks import verdict
+from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.readers import read_parallel
 from regard.decoding.options import Strategy
+from regard.runs.given import GIVEN, given_corpus
 from regard.runs.kept import held_out
 from regard.runs.load import Run
 from regard.runs.train import build_task, load_corpus
+
+TRAINING = "train"
+VERDICT = "verdict"
 
 
 def evaluate(
@@ -24,13 +30,18 @@ def evaluate(
     *,
     source: str | Path = "",
     reference: str | Path = "",
+    data: Sequence[str | Path] = (),
+    settings: Sequence[str] = (),
     options: Strategy | None = None,
     progress: Progress | None = None,
+    yardsticks: bool = True,
 ) -> dict[str, Any]:
     """Scores by name; those of the run's own test split are also kept in ``scores.json``.
 
-    Splits beside ``test`` (the small world's compositional one) come with their name before the score's. What another
-    engine than the model itself has answered is scored, named, and not kept.
+    ``source`` and ``reference`` are files whose lines belong together; ``data`` are files such as the run's own, read
+    with its columns, or with others by ``settings`` ("data.label=mood"). Splits beside ``test`` (the small world's
+    compositional one) come with their name before the score's. What another engine than the model itself has answered
+    is scored, named, and not kept. ``yardsticks`` are simple methods, fitted on the run's training split.
     """
     session = run.session(options, progress)
     if run.other is not None and isinstance(run.task, Continues):
@@ -40,27 +51,88 @@ def evaluate(
         )
     named = {} if run.other is None else {"engine": run.other.name}
     if source or reference:
-        if not isinstance(run.task, ScoresPairs):
-            raise OptionError(
-                f"{run.folder.path} ({run.recipe.task.kind}) answers no sources with references; leave out "
-                "--source and --reference, and its own test split is scored"
-            )
-        ledger = Ledger()
-        pairs = read_parallel(Path(source), Path(reference), "given", ledger)
-        given = run.task.score_pairs(session, pairs)
-        return {**given, **named, "skipped": [asdict(one) for one in ledger.exceptions]}
-    corpus = held_out(run.folder, load_corpus(run.recipe))
-    task = build_task(run.recipe, corpus, run.modalities)
+        return {**named, **score_lines(run, session, Path(source), Path(reference))}
+    if data:
+        return {**named, **score_files(run, session, data, settings, yardsticks=yardsticks)}
+    whole = load_corpus(run.recipe)
+    corpus = held_out(run.folder, whole)
     splits = scored_splits(corpus.splits)
     scores: dict[str, Any] = {"split": splits[0], "splits": splits, **named}
-    for split in splits:
+    scores |= score_splits(run, session, corpus, splits, with_training(corpus, whole) if yardsticks else None)
+    return scores if named else keep(run, scores)
+
+
+def score_lines(run: Run, session: Session, source: Path, reference: Path) -> dict[str, Any]:
+    """Inputs and references, line by line."""
+    if not isinstance(run.task, ScoresPairs):
+        raise OptionError(
+            f"{run.folder.path} ({run.recipe.task.kind}) answers no sources with references; leave out "
+            "--source and --reference, and its own test split is scored, or name files such as its own with --data"
+        )
+    ledger = Ledger()
+    pairs = read_parallel(source, reference, GIVEN, ledger)
+    return {**run.task.score_pairs(session, pairs), "skipped": [asdict(one) for one in ledger.exceptions]}
+
+
+def score_files(
+    run: Run, session: Session, files: Sequence[str | Path], settings: Sequence[str], *, yardsticks: bool
+) -> dict[str, Any]:
+    """Files such as the run's own. Where these are gone, so that no simple method can be fitted, that is said."""
+    corpus = given_corpus(run.recipe, files, settings)
+    skipped = [asdict(one) for one in corpus.ledger.exceptions if one.what == "skipped"]
+    beside: dict[str, Any] = {"split": GIVEN, "splits": [GIVEN], "skipped": skipped}
+    fitted = None
+    if yardsticks:
+        try:
+            fitted = with_training(corpus, load_corpus(run.recipe))
+        except DataError as error:
+            beside["without_yardsticks"] = str(error)
+    return {**beside, **score_splits(run, session, corpus, [GIVEN], fitted)}
+
+
+def score_splits(
+    run: Run, session: Session, corpus: Corpus[Any], splits: Iterable[str], fitted: Corpus[Any] | None
+) -> dict[str, Any]:
+    """The scores of each split, those of all but the first under its name; yardsticks where there is a corpus with
+    something to fit them on."""
+    task = build_task(run.recipe, corpus, run.modalities)
+    scores: dict[str, Any] = {}
+    for number, split in enumerate(splits):
         found = task.score(session, split)
-        prefix = "" if split == splits[0] else f"{split}_"
-        scores |= {f"{prefix}{name}": value for name, value in found.items()}
-    if named:
-        return scores
-    before = read_object(run.folder.scores) if run.folder.scores.exists() else {}
-    write_json(run.folder.scores, {**before, **scores})
+        if fitted is not None:
+            found |= measured(task, fitted, split, found)
+        scores |= {f"{split}_{name}" if number else name: value for name, value in found.items()}
+    return scores
+
+
+def measured(task: Task, corpus: Corpus[Any], split: str, scores: Mapping[str, Any]) -> dict[str, Any]:
+    """What simple methods reach on the split, and where the model does not, that it does not."""
+    if not isinstance(task, HasYardsticks) or not corpus.splits.get(TRAINING):
+        return {}
+    found = task.yardsticks(corpus, split)
+    return {"yardsticks": {name: one.as_dict() for name, one in found.items()}, VERDICT: verdict(scores, found)}
+
+
+def with_training(corpus: Corpus[Any], whole: Corpus[Any]) -> Corpus[Any]:
+    """The scored splits beside the training examples, but for those that a scored validation split was drawn from."""
+    training = whole.splits.get(TRAINING, ())
+    if corpus.validation_was_set_aside and corpus.splits.get("validation") is not whole.splits.get("validation"):
+        held = {one.key() for one in corpus.splits["validation"]}
+        training = [one for one in training if one.key() not in held]
+    return replace(corpus, splits={**corpus.splits, TRAINING: training}, weights=())
+
+
+def keep(run: Run, scores: dict[str, Any]) -> dict[str, Any]:
+    """Writes ``scores.json``, beside what it held under other names. Where that cannot be done, the scores say so: an
+    hour of scoring is not lost to a folder that cannot be written."""
+    try:
+        before = read_object(run.folder.scores) if run.folder.scores.exists() else {}
+        others = {name: value for name, value in before.items() if not name.endswith(VERDICT)}  # of other scores
+        write_json(run.folder.scores, {**others, **scores})
+    except RunError as error:
+        cause = error.__cause__
+        why = cause.strerror if isinstance(cause, OSError) and cause.strerror else str(error)
+        return {**scores, "not_kept": f"{run.folder.scores} could not be written: {why}"}
     return scores
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,13 +13,20 @@ from regard.data.ledger import Ledger
 from regard.data.readers import read_parallel
 from regard.decoding.options import Strategy
 from regard.runs.evaluate import scored_splits
+from regard.runs.given import GIVEN, given_corpus
 from regard.runs.kept import held_out
 from regard.runs.load import Run
 from regard.runs.train import load_corpus
 
 
 def significance(
-    run: Run, other: Run, source: str | Path = "", reference: str | Path = "", options: Strategy | None = None
+    run: Run,
+    other: Run,
+    source: str | Path = "",
+    reference: str | Path = "",
+    options: Strategy | None = None,
+    data: Sequence[str | Path] = (),
+    settings: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Paired bootstrap resampling between two runs, each with its own (or the given) decoding.
 
@@ -26,7 +34,9 @@ def significance(
     """
     check_comparable(run, other)
     if source:
-        pairs = read_parallel(Path(source), Path(reference), "given", Ledger())
+        pairs: list[Any] = list(read_parallel(Path(source), Path(reference), GIVEN, Ledger()))
+    elif data:
+        pairs = list(given_corpus(run.recipe, data, settings).splits[GIVEN])
     else:
         splits = held_out(run.folder, load_corpus(run.recipe)).splits
         pairs = list(splits[scored_splits(splits)[0]])

@@ -22,6 +22,7 @@ from regard.core.modality import Modality, ShowsPixels
 from regard.core.ports import Ports
 from regard.core.probe import Probe
 from regard.core.task import Session, Sums
+from regard.core.yardsticks import Yardstick
 from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Corpus, Pair
 from regard.data.examples import HasLabel
@@ -35,6 +36,7 @@ from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
 from regard.tasks.probing import check_no_target, check_room, forward_head, grid_axis, head_logits, room_of
 from regard.tasks.reading import check_length, logits_of
+from regard.tasks.yardsticks import class_yardsticks, picture_class_yardstick
 
 ERRORS_LISTED = 50
 FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
@@ -249,6 +251,13 @@ class Classification:
         ]
         check_known_labels(((one.label, one) for one in given), self.places)
         return self.judge(session, given, self.gathered(self.encode(given)))
+
+    def yardsticks(self, corpus: Corpus[Any], split: str) -> Mapping[str, Yardstick]:
+        """The most frequent class, and a classifier of words or pixels that is fitted in seconds."""
+        training = [one for one in corpus.splits["train"] if one.label in self.places]
+        given = training, corpus.splits[split], self.places
+        pixels = picture_class_yardstick(self.modality, *given) if isinstance(self.modality, ShowsPixels) else {}
+        return {**class_yardsticks(*given), **pixels}
 
     def compare(self, pairs: Sequence[Any], first: Sequence[str], second: Sequence[str]) -> Comparison:
         """Two runs' labels of the same texts: is the difference more than chance?"""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from regard.core.errors import DataError, OptionError
 from regard.core.ports import Ports
 from regard.core.probe import Probe
 from regard.core.task import Session, Sums
+from regard.core.yardsticks import Yardstick
 from regard.data.corpus import Corpus, Pair
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts, enclose_all, split_texts
@@ -30,6 +31,7 @@ from regard.tasks.metrics.retrieval import retrieval_scores
 from regard.tasks.probing import check_enclosed, check_no_target, room_of, text_probe
 from regard.tasks.reading import TextBatch, check_length, logits_of
 from regard.tasks.sentence_vectors import Embedder
+from regard.tasks.yardsticks import retrieval_yardsticks
 
 NEVER = float("-inf")
 
@@ -180,6 +182,10 @@ class Embedding:
     def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """The same for pairs that a user gives."""
         return self.judge(session, pairs, self.encode(pairs))
+
+    def yardsticks(self, corpus: Corpus, split: str) -> Mapping[str, Yardstick]:
+        """The cosine of weighted words."""
+        return retrieval_yardsticks(corpus.splits["train"], corpus.splits[split])
 
     def judge(self, session: Session, pairs: Sequence[Pair], encoded: Sequence[TextPair]) -> dict[str, Any]:
         texts = [one.source for one in encoded] + [one.target for one in encoded]

@@ -36,6 +36,6 @@ def check_known_labels(stated: Iterable[tuple[str, Placed]], known: Collection[s
             found.setdefault(label, example)
     if found:
         problems = [f"{label!r} ({one.origin}, line {one.line})" for label, one in found.items()]
-        remedy = "correct or remove them, or name all in task.labels"
+        remedy = "correct or remove them, or name all in task.labels before training"
         title = f"labels that no training example has (known: {', '.join(known)}); {remedy}"
         raise DataError(enumerate_problems(title, problems[:LISTED]))

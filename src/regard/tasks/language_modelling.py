@@ -25,10 +25,12 @@ from regard.core.inputs import Inputs
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import ConstantSizeState, Decodable, max_length_of
 from regard.core.task import Session, Sums
+from regard.core.yardsticks import Yardstick
 from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.token_files import first_tokens
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.wording import random_ids, token_axis
 from regard.data.padding import pad
@@ -37,6 +39,7 @@ from regard.decoding.options import Sampling
 from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart
+from regard.tasks.baselines.ngrams import fit_ngrams_of_best_length
 from regard.tasks.continuation import Continuation
 from regard.tasks.probing import check_no_target, check_room, room_of, vocabulary_logits
 from regard.tasks.running_text import RunningTextTask
@@ -46,6 +49,8 @@ SCORED_AT_ONCE = 16384
 """Tokens of a batch when a split is scored."""
 STREAMS = 32
 """Streams in which a split is scored where the state is carried on."""
+MOST_COUNTED = 2_000_000
+"""Training tokens of which n-grams are counted."""
 
 
 class LanguageModelConfig(TaskPart):
@@ -274,6 +279,13 @@ class LanguageModelling(RunningTextTask):
         totals, count = summed(self, session, examples, batches)
         means = {name: totals.get(name, 0.0) / max(count, 1) for name in ("loss", "token_accuracy")}
         return {**means, **self.derived(split, means), "tokens": count, "characters": self.files[split].characters}
+
+    def yardsticks(self, corpus: Corpus[Any], split: str) -> Mapping[str, Yardstick]:
+        """An n-gram model of the same tokens."""
+        counted = first_tokens(documents(corpus).splits["train"], self.tokenizer, MOST_COUNTED)
+        fitted = fit_ngrams_of_best_length(counted.tokens_N, self.tokenizer.size)
+        means = {"loss": fitted.loss(np.asarray(self.files[split].open()))}
+        return {f"Kneser–Ney {fitted.longest}-gram": Yardstick({**means, **self.derived(split, means)}, counted.told)}
 
 
 def forward_window(model: nn.Module, probe: Probe) -> Tensor:

@@ -21,10 +21,12 @@ from regard.core.inputs import Inputs
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import GuessesWords, RelatesTexts, max_length_of
 from regard.core.task import Session, Sums
+from regard.core.yardsticks import Yardstick
 from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
+from regard.data.modalities.text.token_files import first_tokens
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.word_pieces import continues_word
@@ -34,6 +36,7 @@ from regard.data.texts import Text, documents
 from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import VocabularyLoss, vocabulary_loss
 from regard.tasks import TaskPart
+from regard.tasks.baselines.unigrams import fit_unigrams
 from regard.tasks.filling import Filling
 from regard.tasks.masking import Hidden, MaskedWindows, Masking, document_spans, joined_spans
 from regard.tasks.next_sentence import HiddenPair, Pairs
@@ -46,6 +49,8 @@ SCORED_AT_ONCE = 16384
 """Tokens of a batch when a split is scored."""
 SCORING_SEED = 0
 """Whatever a run's seed, the same words are hidden when it is scored."""
+MOST_COUNTED = 2_000_000
+"""Training tokens that are counted for the most frequent one."""
 
 
 class MaskedLanguageModelConfig(TaskPart):
@@ -237,6 +242,17 @@ class MaskedLanguageModelling(RunningTextTask):
             sums, count = totals(alone, len(examples))
             scores |= {"pseudo_perplexity": math.exp(min(sums["loss"] / count, 700.0)), "pseudo_tokens": count}
         return scores
+
+    def yardsticks(self, corpus: Corpus[Any], split: str) -> Mapping[str, Yardstick]:
+        """How frequent every token is; its loss is left out where the model's has a term for the second text, too."""
+        counted = first_tokens(documents(corpus).splits["train"], self.tokenizer, MOST_COUNTED)
+        fitted = fit_unigrams(counted.tokens_N[self.masking.ordinary_W[counted.tokens_N]], self.tokenizer.size)
+        hidden_N = np.concatenate([one.answers for one in self.examples(split, 0)])
+        figures = {"masked_accuracy": fitted.accuracy(hidden_N)}
+        if self.config.second == "none":
+            means = {"loss": fitted.loss(hidden_N)}
+            figures = {**means, **self.derived(split, means), **figures}
+        return {"most frequent token": Yardstick(figures, counted.told)}
 
     def hidden_one_by_one(self, examples: Examples) -> Examples:
         """Single tokens, at even distances over the split, each behind a mask while all others are shown: exp of their

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from regard.core.ports import Ports
 from regard.core.probe import Probe
 from regard.core.symbols import SPECIAL_SYMBOLS, UNK
 from regard.core.task import Session, Sums
+from regard.core.yardsticks import Yardstick
 from regard.data.corpus import Corpus, Pair
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.vocabularies import Vocabularies
@@ -29,6 +30,7 @@ from regard.tasks.metrics.brackets import bracket_scores, paired_brackets
 from regard.tasks.metrics.text import exact_match
 from regard.tasks.scores import teacher_forced
 from regard.tasks.translation import PairBatch, TeacherForcing, Translation, TranslationConfig
+from regard.tasks.yardsticks import sampled_trees, tree_yardsticks
 
 LOOKED_AT = 100
 """Pairs of a split that tell whether it holds trees."""
@@ -147,6 +149,11 @@ class Parsing:
             "sentences": len(best),
             "decoding": session.options.model_dump(),
         }
+
+    def yardsticks(self, corpus: Corpus, split: str) -> Mapping[str, Yardstick]:
+        """The right-branching tree with the most frequent labels."""
+        training, fitted_on = sampled_trees(corpus.splits["train"], trees_of)
+        return tree_yardsticks(training, fitted_on, trees_of(corpus.splits[split]))
 
     def compare(self, pairs: Sequence[Pair], first: Sequence[str], second: Sequence[str]) -> Comparison:
         """Two parsers' answers to the same sentences: is the difference more than chance?"""

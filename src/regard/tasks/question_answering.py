@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from regard.core.errors import DataError, OptionError
 from regard.core.ports import Ports
 from regard.core.probe import Probe
 from regard.core.task import Session, Sums
+from regard.core.yardsticks import Yardstick
 from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Corpus, Pair
 from regard.data.examples import Asked, Reference
@@ -45,6 +46,7 @@ from regard.tasks.question_windows import (
     read_contexts,
 )
 from regard.tasks.reading import READ_AT_ONCE, check_length
+from regard.tasks.yardsticks import answer_yardsticks
 
 SHOWN = 8
 """Answers of a probe."""
@@ -302,6 +304,10 @@ class QuestionAnswering:
             for own, pair in zip(both, pairs, strict=True)
         ]
         return self.judge(session, given, self.encode(given))
+
+    def yardsticks(self, corpus: Corpus[Asked], split: str) -> Mapping[str, Yardstick]:
+        """The words nearest to the question's, and where training has such questions, no answer."""
+        return answer_yardsticks(corpus.splits["train"], corpus.splits[split])
 
     def judge(self, session: Session, asked: Sequence[Asked], windows: Sequence[QuestionWindow]) -> dict[str, Any]:
         answers = [own[0] for own in self.search(session, windows, len(asked))]

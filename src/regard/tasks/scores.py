@@ -17,8 +17,33 @@ from regard.tasks.metrics.text import character_error_rate, exact_match, word_er
 BATCH_TOKENS = 4096
 
 
+WHOLE_TEXTS = ("bleu", "chrf")
+SHORT_TEXTS = ("exact_match", "character_error_rate")
+SYMBOLS = ("exact_match", "word_error_rate")
+LONGEST_NGRAM = 4
+"""Words of the longest n-grams that BLEU counts: where most references have fewer, it is 0 whatever was answered."""
+LONGEST_SYMBOL = 4
+"""Characters of what is spelled between spaces in place of words: letters, phonemes (AH0), digits."""
+ALMOST_ALL = 0.99
+OWN_WORDS = ("char", "zh", "ja-mecab", "ko-mecab")
+"""Tokenisations of BLEU that find words which no spaces part."""
+
+
+def leading_scores(references: Sequence[str], tokenize: str) -> tuple[str, ...]:
+    """The scores that fit texts such as the references: BLEU counts up to four words in a row, so it says little of
+    names or labels, and symbols with spaces between them (phonemes) are counted one by one."""
+    if tokenize in OWN_WORDS:
+        return WHOLE_TEXTS
+    words = [text.split() for text in references]
+    if np.median([len(own) for own in words]) < LONGEST_NGRAM:
+        return SHORT_TEXTS
+    symbols = [len(word) <= LONGEST_SYMBOL for own in words for word in own]
+    return SYMBOLS if np.mean(symbols) >= ALMOST_ALL else WHOLE_TEXTS
+
+
 def text_scores(hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a") -> dict[str, Any]:
-    """BLEU and chrF with signature and interval, exact match, word and character error rate."""
+    """BLEU and chrF with signature and interval, exact match, word and character error rate; ``leading`` are those that
+    fit the references best."""
     by_words = bleu(hypotheses, references, tokenize=tokenize)
     by_characters = chrf(hypotheses, references)
     same = exact_match(hypotheses, references)
@@ -32,7 +57,19 @@ def text_scores(hypotheses: Sequence[str], references: Sequence[str], tokenize: 
         "character_error_rate": character_error_rate(hypotheses, references).rate,
         "bleu_signature": by_words.signature,
         "chrf_signature": by_characters.signature,
+        "leading": list(leading_scores(references, tokenize)),
         "sentences": len(hypotheses),
+    }
+
+
+def text_figures(hypotheses: Sequence[str], references: Sequence[str], tokenize: str = "13a") -> dict[str, float]:
+    """The same scores without their intervals, which take most of the time."""
+    return {
+        "bleu": bleu(hypotheses, references, tokenize=tokenize, confidence=False).score,
+        "chrf": chrf(hypotheses, references, confidence=False).score,
+        "exact_match": exact_match(hypotheses, references).rate,
+        "word_error_rate": word_error_rate(hypotheses, references).rate,
+        "character_error_rate": character_error_rate(hypotheses, references).rate,
     }
 
 

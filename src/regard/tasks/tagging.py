@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any, Literal, NamedTuple
@@ -21,6 +21,7 @@ from regard.core.errors import DataError, OptionError, enumerate_problems
 from regard.core.ports import Ports
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.task import Session, Sums
+from regard.core.yardsticks import Yardstick
 from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Corpus, Pair
 from regard.data.examples import Tagged, unfit
@@ -36,6 +37,7 @@ from regard.tasks.probing import check_enclosed, check_no_target, room_of, text_
 from regard.tasks.reading import READ_AT_ONCE, check_length, logits_of
 from regard.tasks.tag_windows import TagBatch, TagEncoder, TagWindow
 from regard.tasks.words import Speaker
+from regard.tasks.yardsticks import tag_yardsticks
 
 
 class TaggingConfig(TaskPart):
@@ -245,6 +247,11 @@ class Tagging:
             raise DataError(enumerate_problems("every word needs a tag, with spaces between them", wrong[:20]))
         check_known_labels(labels_of(given), self.places)
         return self.judge(session, given, self.reader.for_answers(given))
+
+    def yardsticks(self, corpus: Corpus[Tagged], split: str) -> Mapping[str, Yardstick]:
+        """The most frequent tag of each word."""
+        training = [one for one in corpus.splits["train"] if self.places.keys() >= set(one.tags)]
+        return tag_yardsticks(training, corpus.splits[split], self.places, bio=self.bio)
 
     def judge(self, session: Session, examples: Sequence[Tagged], windows: Sequence[TagWindow]) -> dict[str, Any]:
         said = self.probabilities(session, examples, windows)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -21,6 +22,7 @@ from regard.core.probe import Probe, Search
 from regard.core.seams import Decodable, Hypothesis, max_lengths_of
 from regard.core.symbols import Specials
 from regard.core.task import Session, Sums
+from regard.core.yardsticks import Yardstick
 from regard.data.corpus import Corpus, Pair
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.vocabularies import Vocabularies
@@ -38,8 +40,10 @@ from regard.tasks.alignment import best_head, error_rate
 from regard.tasks.encoded_pairs import EncodedPair, EncodedPairs
 from regard.tasks.metrics.alignment import Head
 from regard.tasks.metrics.bleu import Comparison, check_bleu_tokenizer, paired_significance
+from regard.tasks.metrics.classes import paired_hits
 from regard.tasks.probing import check_room, vocabulary_logits
-from regard.tasks.scores import teacher_forced, text_scores
+from regard.tasks.scores import leading_scores, teacher_forced, text_figures, text_scores
+from regard.tasks.yardsticks import pair_yardsticks
 
 
 class TeacherForcing(TaskPart):
@@ -236,9 +240,18 @@ class Translation:
         forced = teacher_forced(self, session, self.pairs.gathered(self.encode_pairs(pairs)))
         return {**scores, **forced, "decoding": session.options.model_dump()}
 
+    def yardsticks(self, corpus: Corpus, split: str) -> Mapping[str, Yardstick]:
+        """The source as it is, and the target of the same source in training."""
+        score = partial(text_figures, tokenize=self.config.bleu_tokenize)
+        return pair_yardsticks(corpus.splits["train"], corpus.splits[split], score)
+
     def compare(self, pairs: Sequence[Pair], first: Sequence[str], second: Sequence[str]) -> Comparison:
-        """Two systems' answers to the same sources: is the difference in BLEU more than chance?"""
+        """Two systems' answers to the same sources: is the difference in BLEU more than chance? Where BLEU says little
+        of such references, the difference in exact matches."""
         references = [pair.target for pair in pairs]
+        if "bleu" not in leading_scores(references, self.config.bleu_tokenize):
+            hits = ([said == one for said, one in zip(own, references, strict=True)] for own in (first, second))
+            return paired_hits(*hits, metric="% exact match")
         return paired_significance(first, second, references, tokenize=self.config.bleu_tokenize)
 
     def as_written(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, Self
+from typing import Any, ClassVar, Generic, Self
 
 from pydantic import Field, model_validator
 
@@ -15,13 +15,15 @@ from regard.data.examples import AnyExample
 from regard.data.ledger import Ledger
 from regard.data.sources.entries import AnyExampleEntry
 from regard.data.sources.files import FileData, Found
-from regard.data.splits import Overlap, arrange
+from regard.data.splits import Overlap, arrange, note_duplicates
 
 SHOWN = 10
 
 
 class ExampleFiles(FileData[AnyExampleEntry], Generic[AnyExampleEntry, AnyExample]):
     """Files of examples. Where none are named for validation (or test), some training examples are set aside for it."""
+
+    dividing: ClassVar[tuple[str, ...]] = ("validation_size", "overlap")
 
     validation_size: int = Field(default=1000, ge=0)  # how many at most, and at most a tenth
     test_size: int = Field(default=0, ge=0)  # the same for a test split
@@ -62,17 +64,27 @@ class ExampleFiles(FileData[AnyExampleEntry], Generic[AnyExampleEntry, AnyExampl
         for split, files in found.items():
             splits[split] = [example for one in files for example in self.read(one, split, ledger)]
         if not splits["train"]:
-            raise nothing_to_train_on([one.paths[0] for one in found["train"]], ledger)
+            raise nothing_in([one.paths[0] for one in found["train"]], ledger, "train on", "check data.train")
         return arrange(
             splits, ledger, seed=seed, validation_size=self.validation_size, test_size=self.test_size,
             overlap=self.overlap, weights={str(one.paths[0]): one.entry.weight for one in found["train"]},
         )  # fmt: skip
 
+    def load_test(self, split: str, ledger: Ledger) -> Corpus[AnyExample]:
+        files = self.files()["test"]
+        examples = [example for one in files for example in self.read(one, split, ledger)]
+        if not examples:
+            raise nothing_in([one.paths[0] for one in files], ledger, "score", "give files with examples")
+        note_duplicates(split, examples, ledger)
+        ledger.splits[split] = len(examples)
+        ledger.check()
+        return Corpus({split: tuple(examples)}, ledger)
 
-def nothing_to_train_on(paths: Sequence[Path], ledger: Ledger) -> DataError:
+
+def nothing_in(paths: Sequence[Path], ledger: Ledger, verb: str, remedy: str) -> DataError:
     reasons = "; ".join(f"line {one.line}: {one.reason}" for one in ledger.exceptions[:SHOWN])
     names = ", ".join(str(path) for path in paths[:SHOWN])
-    return DataError(f"there is nothing to train on in {names} ({reasons or 'empty'}); check data.train")
+    return DataError(f"there is nothing to {verb} in {names} ({reasons or 'empty'}); {remedy}")
 
 
 def check_listed_once(found: Mapping[str, Sequence[Found[Any]]]) -> None:

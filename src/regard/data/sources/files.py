@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
+from regard.core.config import parse
 from regard.core.errors import DataError
 from regard.data import DataPart
 from regard.data.readers import COMPRESSIONS, find_file, missing_files
@@ -34,6 +35,7 @@ class FileData(DataPart, Generic[AnyEntry]):
     suffixes: ClassVar[tuple[str, ...]] = ()  # what the files of a folder end in
     compressions: ClassVar[tuple[str, ...]] = COMPRESSIONS
     example: ClassVar[str] = "path/to/file"
+    dividing: ClassVar[tuple[str, ...]] = ()  # settings of a subclass that divide examples into splits
 
     folder: str = HERE
     train: Entries[AnyEntry] = ()
@@ -80,6 +82,17 @@ class FileData(DataPart, Generic[AnyEntry]):
         unused = {*self.unused(), *(() if self.other_splits else ("other_splits",))}
         return {key: value for key, value in tree.items() if key not in unused}
 
+    def table_for(self, files: Sequence[str]) -> dict[str, Any]:
+        """Columns are those of the test files, else of the others; what has no effect on these files is left out."""
+        table = {"kind": self.kind, "test": list(files)}
+        own = type(self).model_fields.keys() - FileData.model_fields.keys() - {*self.dividing}
+        named = self.named()
+        first = next((named[split][0] for split in reversed(SPLITS) if split in named), None)
+        options = first.model_dump(exclude_unset=True) if first is not None else {}
+        idle = parse(type(self), table, "data").unused()
+        columns = {key: options.get(key, value) for key, value in self.model_dump().items() if key in own - {*idle}}
+        return {**table, **columns}
+
     # -- where the files are ----------------------------------------------------------------------------------
 
     def located(self, folder: Path, given: Collection[str] = ()) -> Self:
@@ -105,6 +118,10 @@ class FileData(DataPart, Generic[AnyEntry]):
     def found(self) -> dict[str, list[Found[AnyEntry]]]:
         """The files of every split that has some; one error names all that are missing."""
         self.check_named()
+        return self.files()
+
+    def files(self) -> dict[str, list[Found[AnyEntry]]]:
+        """The same where there may be nothing to train on."""
         found: dict[str, list[Found[AnyEntry]]] = {}
         missing: dict[str, list[Path]] = {}
         for key, entries in self.named().items():

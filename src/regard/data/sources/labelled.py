@@ -112,6 +112,8 @@ def read_labelled(path: Path, split: str, ledger: Ledger, columns: LabelledColum
 class WorldMoods(WorldData):
     """English sentences of the small world and their mood: happy, calm or sad, as their words have it."""
 
+    files_kind: ClassVar[str] = "labelled"
+
     kind: str = "world-moods"
 
     def load(self, seed: int, ledger: Ledger) -> Corpus[Labelled[str]]:
@@ -126,6 +128,8 @@ class MovieReviews(DataPart):
     Which split a review stands in is a function of its words alone, so the splits are the same for everybody, and a
     review that stands there twice is never in two of them.
     """
+
+    files_kind: ClassVar[str] = "labelled"
 
     kind: str = "movie-reviews"
     share: float = Field(default=0.1, gt=0, lt=0.5)  # of all reviews, for each of validation and test

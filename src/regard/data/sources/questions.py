@@ -180,6 +180,8 @@ def occurrences(context: str, text: str) -> list[int]:
 class WorldQuestions(WorldData):
     """English sentences of the small world and everything that can be asked about them."""
 
+    files_kind: ClassVar[str] = "questions"
+
     kind: str = "world-questions"
 
     def load(self, seed: int, ledger: Ledger) -> Corpus[Asked]:

@@ -85,6 +85,8 @@ def unused_columns(names: Sequence[str]) -> dict[str, str]:
 class WorldTags(WorldData):
     """English sentences of the small world and the parts of speech of their words."""
 
+    files_kind: ClassVar[str] = "tagged"
+
     kind: str = "world-tags"
 
     def load(self, seed: int, ledger: Ledger) -> Corpus[Tagged]:

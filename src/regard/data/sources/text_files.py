@@ -15,7 +15,7 @@ from regard.data.ledger import Ledger
 from regard.data.sources.entries import Entry
 from regard.data.sources.files import FileData
 from regard.data.sources.world import WORLD
-from regard.data.texts import HeldText, Text, corpus_of, divide_file, divide_text
+from regard.data.texts import HeldText, Text, corpus_of, divide_file, divide_text, filled
 
 if TYPE_CHECKING:
     from regard.data.world.pairs import WorldPair
@@ -27,6 +27,7 @@ class TextFiles(FileData[Entry]):
     suffixes: ClassVar[tuple[str, ...]] = (".txt",)
     compressions: ClassVar[tuple[str, ...]] = ()
     example: ClassVar[str] = "path/to/file.txt"
+    dividing: ClassVar[tuple[str, ...]] = ("validation_share",)
 
     kind: str = "text"
     validation_share: float = Field(0.1, ge=0, lt=1)  # of every file, at its end
@@ -67,9 +68,19 @@ class TextFiles(FileData[Entry]):
             splits = {split: [text.by_lines() for text in own] for split, own in splits.items()}
         return corpus_of(splits, ledger, tuple(aside))
 
+    def load_test(self, split: str, ledger: Ledger) -> Corpus[Text]:
+        paths = [one.paths[0] for one in self.files()["test"]]
+        texts = [text for path in paths for text in divide_file(path, 0.0, at_lines=True)]
+        kept = filled(split, [text.by_lines() for text in texts] if self.documents == "line" else texts, ledger)
+        if not kept:
+            raise DataError(f"there is no text in {', '.join(map(str, paths[:5]))}; give files with text in them")
+        return Corpus({split: kept}, ledger)
+
 
 class PythonEnglish(DataPart):
     """The English help topics that come with every Python: about half a million characters."""
+
+    files_kind: ClassVar[str] = "text"
 
     kind: str = "python-english"
     validation_share: float = Field(0.1, ge=0, lt=1)
@@ -86,6 +97,8 @@ class PythonEnglish(DataPart):
 
 class PythonCode(DataPart):
     """The sources of Python's own standard library; the last lines of each file validate."""
+
+    files_kind: ClassVar[str] = "text"
 
     kind: str = "python-code"
     validation_share: float = Field(0.1, ge=0, lt=1)
@@ -112,6 +125,8 @@ class PythonCode(DataPart):
 
 class WorldEnglish(DataPart):
     """The English sentences of the small world, each a document of its own; made, not read."""
+
+    files_kind: ClassVar[str] = "text"
 
     kind: str = "world-english"
     train_size: int = Field(default=20_000, ge=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import string
 from collections import Counter
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -22,6 +22,8 @@ MOST_ROUNDS = 1000  # of drawing what is still missing; with few symbols hardly 
 
 class Toy(DataPart):
     """Sequences of symbols (letters up to 26 of them, numbers beyond) and what the problem makes of them."""
+
+    files_kind: ClassVar[str] = "pairs"
 
     kind: str = "toy"
     problem: Literal["copy", "reverse", "sort", "middle", "recall"] = "reverse"  # middle: its symbol alone

@@ -41,6 +41,8 @@ class TreeFiles(ExampleFiles[ExampleEntry, Pair]):
 class WorldTrees(WorldPairs):
     """The English sentences of the small world with their trees, in the splits of kind small-world."""
 
+    files_kind: ClassVar[str] = "trees"
+
     kind: str = "world-trees"
 
     def load(self, seed: int, ledger: Ledger) -> Corpus[Pair]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -61,6 +61,8 @@ class WorldPairs(WorldData):
 
 class SmallWorld(WorldPairs):
     """Sentences of the small world in two languages, with gold alignments."""
+
+    files_kind: ClassVar[str] = "pairs"
 
     kind: str = "small-world"
 

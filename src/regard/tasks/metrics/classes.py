@@ -84,10 +84,12 @@ def brier(probabilities_NC: np.ndarray, gold_N: np.ndarray) -> float:
     return float(((probabilities_NC - truth_NC) ** 2).sum(axis=1).mean())
 
 
-def paired_hits(first: Sequence[bool], second: Sequence[bool], *, samples: int = 1000, seed: int = 12345) -> Comparison:
+def paired_hits(
+    first: Sequence[bool], second: Sequence[bool], *, metric: str = "% accuracy", samples: int = 1000, seed: int = 12345
+) -> Comparison:
     """Whether two systems are right equally often, but for chance, in per cent."""
     rights_2N = 100.0 * np.array([first, second], dtype=np.float64)
     score_a, score_b = map(float, rights_2N.mean(axis=1))
     gap_N = rights_2N[1] - rights_2N[0]
     gaps = np.array([gap_N[chosen_N].mean() for chosen_N in draws(len(gap_N), samples, seed)])
-    return compared("% accuracy", score_a, score_b, gaps, f"bs:{samples}|seed:{seed}")
+    return compared(metric, score_a, score_b, gaps, f"bs:{samples}|seed:{seed}")

@@ -94,7 +94,7 @@ def tag_scores(
     scores = class_scores(np.concatenate(probabilities), gold_N, labels)
     scores |= {"words": scores.pop("examples"), "sentences": len(examples)}
     if bio:
-        scores |= entity_scores([one.tags for one in examples], predicted)
+        scores |= {**entity_scores([one.tags for one in examples], predicted), "leading": ["entity_f1"]}
     return {**scores, "errors": mistakes(examples, probabilities, predicted)}
 
 

@@ -87,6 +87,25 @@ class TokenFiles:
         return self._made[split]
 
 
+class FirstTokens(NamedTuple):
+    """The beginning of a stream, or all of it, and how much that is, in words."""
+
+    tokens_N: np.ndarray
+    told: str
+
+
+def first_tokens(texts: Sequence[Text], tokenizer: Tokenizer, most: int) -> FirstTokens:
+    """At most so many tokens of a stream, of which no more is read than they take."""
+    parts: list[np.ndarray] = []
+    size = 0
+    for tokens, _, _ in encoded(texts, tokenizer):
+        parts.append(tokens.astype(np.int64))
+        size += len(tokens)
+        if size > most:
+            return FirstTokens(np.concatenate(parts)[:most], f"the first {most:,} tokens")
+    return FirstTokens(np.concatenate(parts), f"{size:,} tokens")
+
+
 def encoded(texts: Sequence[Text], tokenizer: Tokenizer) -> Iterator[tuple[np.ndarray, int, int]]:
     """Tokens with the characters that they stand for and the documents that end with them, batch by batch."""
     if tokenizer.specials.eos < 0:
