@@ -19,9 +19,10 @@ from regard.data.corpus import Pair
 from regard.inspection.reports.comparison import report_of, write_report
 from regard.inspection.reports.comparison_report import Row
 from regard.runs.budget import Budget, measure_pace
-from regard.runs.comparison import Comparison, by_length, score_entry, train_entry, within
+from regard.runs.comparison import Comparison, score_entry, train_entry, within
 from regard.runs.evaluate import evaluate
 from regard.runs.recipe import Recipe, recipe_sets
+from regard.tasks.metrics.lengths import by_length
 
 TINY = (
     "data.train_size=300", "data.validation_size=20", "data.test_size=25", "data.compositional_size=0",
@@ -136,7 +137,7 @@ def test_quality_by_length_adds_up() -> None:
 
 def test_time_to_a_quality_is_the_first_validation_that_saw_it() -> None:
     curve = [{"seconds": 1.0, "token_accuracy": 0.2}, {"seconds": 2.0, "token_accuracy": 0.5}]
-    row = Row("a", "", (1,), ({"curve": curve},))
+    row = Row("a", "", (1,), ({"curve": curve},), (), "token_accuracy")
     assert (row.time_to(0.2), row.time_to(0.3), row.time_to(0.6)) == (1.0, 2.0, None)
 
 

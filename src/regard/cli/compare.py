@@ -65,7 +65,7 @@ def compare(
                 f"{entry.recipe.training.steps:,} steps", to=notes)  # fmt: skip
             with TrainingBar(entry.folder) as bar:
                 trained = train_entry(entry, [bar])
-            with counting("translating") as progress:
+            with counting("scoring") as progress:
                 results.append(score_entry(entry, trained, progress))
     except (Interrupted, KeyboardInterrupt):
         say("stopped; the same command goes on from here", to=notes)

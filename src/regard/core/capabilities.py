@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor, nn
 
+    from regard.core.metrics import Details
     from regard.core.probe import Probe
     from regard.core.task import Session
     from regard.core.yardsticks import Yardstick
@@ -67,6 +68,13 @@ class Compares(Protocol):
     """Tests whether two systems' answers to the same inputs differ by more than chance."""
 
     def compare(self, pairs: Sequence[Any], first: Sequence[str], second: Sequence[str]) -> Comparison: ...
+
+
+@runtime_checkable
+class ScoresInDetail(Protocol):
+    """Keeps what the scores of a split come from. Law: the scores are those of ``score``."""
+
+    def score_in_detail(self, session: Session, split: str) -> Details: ...
 
 
 @runtime_checkable

@@ -13,12 +13,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from regard.core.auto import is_auto
+from regard.core.capabilities import Compares, ScoresInDetail
 from regard.core.config import parse
 from regard.core.errors import RecipeError, RunError, enumerate_problems
 from regard.core.files import read_json, write_json
+from regard.core.metrics import Details
 from regard.core.seams import Observer
-from regard.core.task import Progress
-from regard.data.corpus import Pair
+from regard.core.task import Progress, Session, Task
 from regard.runs.budget import Budget, Pace, measure_pace, with_steps
 from regard.runs.evaluate import scored_splits
 from regard.runs.folder import RunFolder, differences
@@ -26,13 +28,9 @@ from regard.runs.kept import held_out
 from regard.runs.load import Run, load
 from regard.runs.recipe import Recipe, recipe_sets
 from regard.runs.train import Trained, build_task, load_corpus, train
-from regard.tasks.metrics.bleu import bleu
-from regard.tasks.metrics.text import exact_match
-from regard.tasks.translation import Translation, TranslationConfig
 
 SHARED = ("data", "tokenizer", "task", "decoding")  # what must be the same for a score to mean the same
 VALIDATIONS = 12  # points on each learning curve
-LENGTHS = (5, 10, 15, 20, 30, 40, 60)  # upper ends of the length groups, in source words
 EXAMPLES = 5
 
 
@@ -69,6 +67,8 @@ class Comparison:
         made = tuple(Recipe.read(one, settings) for one in named)
         check_scored(made)
         check_comparable(made)
+        if not (budget.seconds or budget.steps):
+            check_steps(made)
         return cls(out, made, tuple(seeds), budget)
 
     @property
@@ -115,13 +115,22 @@ def _flat(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def check_scored(recipes: Sequence[Recipe]) -> None:
-    """A comparison scores answers as text against references; other tasks have no such score."""
-    unscored = [recipe for recipe in recipes if not isinstance(recipe.task, TranslationConfig)]
-    others = [f"{recipe.name} ({recipe.task.kind})" for recipe in unscored]
-    if others:
+    """A task says itself by which figures its runs are compared; without any there is nothing to compare."""
+    unscored = sorted({recipe.task.kind for recipe in recipes if not recipe.task.headline})
+    if unscored:
         raise RecipeError(
-            f"a comparison scores answers as text against references, which {', '.join(others)} does not give; "
-            "compare the bits per character that regard evaluate gives for language models, or bracket F1 for parsers"
+            f"runs of {', '.join(unscored)} have no figures to be compared by; name some of those that the task's "
+            "score() gives in its settings class: headline = (Metric(name, title), …), the one that decides first"
+        )
+
+
+def check_steps(recipes: Sequence[Recipe]) -> None:
+    """Without a budget every recipe says itself how long it is trained."""
+    undecided = [recipe.name for recipe in recipes if is_auto(recipe.training.steps)]
+    if undecided:
+        raise RecipeError(
+            f"training.steps is \"auto\" in {', '.join(undecided)}, and a comparison is decided before data is read: "
+            "give --budget 10m or --budget 2000steps, or set training.steps"
         )
 
 
@@ -131,15 +140,18 @@ def check_comparable(recipes: Sequence[Recipe]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise RecipeError(f"recipes need different names; used twice: {', '.join(twice)}")
-    first = recipes[0]
-    problems = []
+    first, problems = recipes[0], []
     for other in recipes[1:]:
-        for part in SHARED:
-            ours, theirs = getattr(first, part).model_dump(), getattr(other, part).model_dump()
-            problems += differences({part: ours}, {part: theirs}, f"in {first.name}", f"in {other.name}")
+        ours, theirs = shared_tables(first), shared_tables(other)
+        problems += differences(ours, theirs, f"in {first.name}", f"in {other.name}")
     if problems:
         told = "these recipes cannot be compared; make them agree (--set reaches all of them)"
         raise RecipeError(enumerate_problems(told, problems))
+
+
+def shared_tables(recipe: Recipe) -> dict[str, Any]:
+    """What must be the same, as far as the recipe uses it: no tokenizer has a part in pictures."""
+    return {name: table for name, table in recipe.tables().items() if name in SHARED}
 
 
 def within(recipe: Recipe, steps: int, seed: int, data_seed: int) -> Recipe:
@@ -173,57 +185,47 @@ def scored(run: Run, trained: Trained, progress: Progress | None = None) -> dict
     """All that a report tells about one run; the scores are the run's own, as ``regard evaluate`` would give them."""
     corpus = held_out(run.folder, load_corpus(run.recipe))
     task = build_task(run.recipe, corpus, run.modalities)
-    assert isinstance(task, Translation)
     split = scored_splits(corpus.splits)[0]
-    pairs = corpus.splits[split]
-    began = time.perf_counter()
-    session = run.session(progress=progress)
-    answers = [found[0].text for found in task.predict(session, [pair.source for pair in pairs])]
-    seconds = time.perf_counter() - began
-    scores = task.score_answers(session, pairs, answers)
-    scores |= {"split": split, **task.alignment_scores(session, split)}
+    found = details(task, run.session(progress=progress), split)
+    scores = {"split": split, **found.scores}
     write_json(run.folder.scores, scores)
+    examples = corpus.splits[split]
     return {
         "training": asdict(trained),
         "parameters": sum(weight.numel() for weight in run.model.parameters()),
         "scores": scores,
-        "sentences_per_second": len(pairs) / seconds,
-        "curve": learning_curve(run.folder),
-        "by_length": by_length(pairs, answers, task.config.bleu_tokenize),
-        "examples": [
-            {"source": pair.source, "reference": pair.target, "answer": answer}
-            for pair, answer in zip(pairs[:EXAMPLES], answers, strict=False)
-        ],
+        "examples_per_second": len(task.examples(split, 0)) / found.seconds,
+        "curve": learning_curve(run.folder, run.recipe.task.accuracy),
+        "by_length": list(found.by_length),
+        "examples": answered(run, task, examples[:EXAMPLES], found.answers[:EXAMPLES]),
     }
 
 
-def learning_curve(folder: RunFolder) -> list[dict[str, float]]:
-    """What each validation found, with the training seconds spent until then."""
-    lines = [json.loads(text) for text in folder.metrics.read_text(encoding="utf-8").splitlines()]
+def details(task: Task, session: Session, split: str) -> Details:
+    """The scores of a split and what they come from, as far as the task keeps it."""
+    if isinstance(task, ScoresInDetail):
+        return task.score_in_detail(session, split)
+    began = time.perf_counter()
+    scores = task.score(session, split)
+    return Details(scores, time.perf_counter() - began)
+
+
+def answered(run: Run, task: Task, examples: Sequence[Any], answers: Sequence[str]) -> list[dict[str, str]]:
+    """Examples with their references and the run's answers; none where a task has no single right answer."""
+    if not isinstance(task, Compares):
+        return []
+    said = answers or run.predict([example.source for example in examples])
     return [
-        {name: line[name] for name in ("step", "seconds", "loss", "token_accuracy") if name in line}
-        for line in lines
-        if line.get("split") == "validation"
+        {"source": example.source, "reference": example.target, "answer": answer}
+        for example, answer in zip(examples, said, strict=True)
     ]
 
 
-def by_length(pairs: Sequence[Pair], answers: Sequence[str], tokenize: str) -> list[dict[str, float]]:
-    """BLEU and exact match of short and of long sentences: the bottleneck shows here."""
-    groups: dict[int, list[int]] = {}
-    for place, pair in enumerate(pairs):
-        words = len(pair.source.split())
-        end = next((end for end in LENGTHS if words <= end), LENGTHS[-1] + 1)
-        groups.setdefault(end, []).append(place)
-    found = []
-    for end, places in sorted(groups.items()):
-        texts, references = [answers[place] for place in places], [pairs[place].target for place in places]
-        found.append(
-            {
-                "longest": end,
-                "words": sum(len(pairs[place].source.split()) for place in places) / len(places),
-                "sentences": len(places),
-                "bleu": bleu(texts, references, tokenize=tokenize, confidence=False).score,
-                "exact_match": exact_match(texts, references).rate,
-            }
-        )
-    return found
+def learning_curve(folder: RunFolder, accuracy: str) -> list[dict[str, float]]:
+    """What each validation found, with the training seconds spent until then."""
+    lines = [json.loads(text) for text in folder.metrics.read_text(encoding="utf-8").splitlines()]
+    return [
+        {name: line[name] for name in ("step", "seconds", "loss", accuracy) if name in line}
+        for line in lines
+        if line.get("split") == "validation"
+    ]

@@ -114,10 +114,11 @@ def measured(task: Task, corpus: Corpus[Any], split: str, scores: Mapping[str, A
 
 
 def with_training(corpus: Corpus[Any], whole: Corpus[Any]) -> Corpus[Any]:
-    """The scored splits beside the training examples, but for those that a scored validation split was drawn from."""
+    """The scored splits beside the training examples, without those of a split that was set aside and is kept."""
     training = whole.splits.get(TRAINING, ())
-    if corpus.validation_was_set_aside and corpus.splits.get("validation") is not whole.splits.get("validation"):
-        held = {one.key() for one in corpus.splits["validation"]}
+    kept = [split for split in corpus.set_aside if corpus.splits.get(split) is not whole.splits.get(split)]
+    if kept:
+        held = {one.key() for split in kept for one in corpus.splits.get(split, ())}
         training = [one for one in training if one.key() not in held]
     return replace(corpus, splits={**corpus.splits, TRAINING: training}, weights=())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from regard.core.config import Choices, Part
+from regard.core.metrics import Metric
 
 if TYPE_CHECKING:
     from typing import Self
@@ -20,6 +21,10 @@ class TaskPart(Part):
     cuts_anew: ClassVar[bool] = False  # whether training examples may be cut into other pieces each epoch
 
     explains_itself: ClassVar[bool] = False  # whether training ends with a page about what was learned
+
+    headline: ClassVar[tuple[Metric, ...]] = ()  # the figures by which runs are compared, the one that decides first
+
+    accuracy: ClassVar[str] = ""  # a rate among the sums: how long training takes to reach levels of it is told
 
     def example(self, tokenizer: TokenizerPart) -> str:
         """What regard predict might be asked, as it is typed."""

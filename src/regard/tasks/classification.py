@@ -18,6 +18,7 @@ from regard.core.answers import Answer, LabelAnswer
 from regard.core.batch import Batch, Examples
 from regard.core.errors import DataError
 from regard.core.inputs import Inputs
+from regard.core.metrics import Metric, share
 from regard.core.modality import Modality, ShowsPixels
 from regard.core.ports import Ports
 from regard.core.probe import Probe
@@ -49,6 +50,13 @@ FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
 
 class ClassificationConfig(TaskPart):
     """Which class an input belongs to; ``labels`` are those of the training data unless they are named."""
+
+    headline = (
+        share("accuracy", "accuracy"),
+        share("macro_f1", "macro F1"),
+        Metric("calibration_error", "calibration error", higher_is_better=False),
+    )
+    accuracy = "accuracy"
 
     kind: str = "classification"
     labels: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from torch.nn import functional
 from regard.core.answers import Answer, NumberAnswer, VectorAnswer
 from regard.core.batch import Examples
 from regard.core.errors import DataError, OptionError
+from regard.core.metrics import Metric, share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
 from regard.core.task import Session, Sums
@@ -39,6 +40,9 @@ NEVER = float("-inf")
 class EmbeddingConfig(TaskPart):
     """One vector for a text. Source and target of a pair say the same; the other pairs of a batch are what they are
     told apart from, so a large ``training.batch_tokens`` teaches more."""
+
+    headline = (share("retrieval_accuracy", "mates found"), Metric("mean_reciprocal_rank", "mean reciprocal rank"))
+    accuracy = "mates_found"
 
     kind: str = "embedding"
     max_length: int = Field(128, ge=4)  # tokens, symbols around a text included; longer texts are truncated and listed

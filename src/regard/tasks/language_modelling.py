@@ -22,6 +22,7 @@ from regard.core.answers import Answer
 from regard.core.batch import Examples, TokenBatch
 from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
+from regard.core.metrics import Metric, share
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import ConstantSizeState, Decodable, max_length_of
 from regard.core.task import Session, Sums
@@ -57,6 +58,12 @@ class LanguageModelConfig(TaskPart):
     """What comes next in running text."""
 
     explains_itself = True
+    headline = (
+        Metric("bits_per_character", "bits per character", higher_is_better=False),
+        Metric("perplexity", "perplexity", digits=2, higher_is_better=False),
+        share("token_accuracy", "token accuracy"),
+    )
+    accuracy = "token_accuracy"
 
     kind: str = "language-model"
     context: int = Field(256, ge=1)  # tokens that are read at once

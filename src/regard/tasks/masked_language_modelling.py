@@ -18,6 +18,7 @@ from regard.core.answers import Answer
 from regard.core.batch import Examples
 from regard.core.errors import DataError, OptionError, RecipeError, enumerate_problems
 from regard.core.inputs import Inputs
+from regard.core.metrics import Metric, share
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import GuessesWords, RelatesTexts, max_length_of
 from regard.core.task import Session, Sums
@@ -55,6 +56,13 @@ MOST_COUNTED = 2_000_000
 
 class MaskedLanguageModelConfig(TaskPart):
     """What stands behind the masks in running text."""
+
+    headline = (
+        Metric("masked_perplexity", "masked perplexity", digits=2, higher_is_better=False),
+        share("masked_accuracy", "masked accuracy"),
+        Metric("pseudo_perplexity", "pseudo-perplexity", digits=2, higher_is_better=False),
+    )
+    accuracy = "masked_accuracy"
 
     kind: str = "masked-language-model"
     context: int = Field(128, ge=3)  # tokens that are read at once, the symbols around a text among them

@@ -13,6 +13,7 @@ from torch import nn
 from regard.core.answers import Answer
 from regard.core.batch import Examples
 from regard.core.errors import DataError, RecipeError, enumerate_problems
+from regard.core.metrics import share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
 from regard.core.symbols import SPECIAL_SYMBOLS, UNK
@@ -39,6 +40,12 @@ NAMED = 20
 
 class ParsingConfig(TeacherForcing):
     """From a sentence to its constituency tree."""
+
+    headline = (
+        share("bracket_f1", "bracket F1"),
+        share("exact_match", "exact match"),
+        share("tag_accuracy", "tag accuracy"),
+    )
 
     kind: str = "parsing"
 

@@ -19,6 +19,7 @@ from regard.core.answers import Answer, SpanAnswer
 from regard.core.batch import Examples
 from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
+from regard.core.metrics import share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
 from regard.core.task import Session, Sums
@@ -60,6 +61,9 @@ class QuestionAnsweringConfig(TaskPart):
     Every window has one place beside its context that says "not here": the first token, or the last where states know
     only what stood before. Training windows without the answer point there, so that windows can be compared.
     """
+
+    headline = (share("f1", "F1"), share("exact_match", "exact match"))
+    accuracy = "span_accuracy"
 
     kind: str = "question-answering"
     max_length: int = Field(384, ge=8)  # tokens of a window: question, context and the symbols around them

@@ -18,6 +18,7 @@ from torch.nn import functional
 from regard.core.answers import Answer, TaggedWord, TagsAnswer
 from regard.core.batch import Examples
 from regard.core.errors import DataError, OptionError, enumerate_problems
+from regard.core.metrics import share
 from regard.core.ports import Ports
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.task import Session, Sums
@@ -45,6 +46,9 @@ class TaggingConfig(TaskPart):
 
     In training, words beyond the window are cut, and listed; answers and scores read long sentences in windows.
     """
+
+    headline = (share("entity_f1", "entity F1"), share("accuracy", "accuracy"), share("macro_f1", "macro F1"))
+    accuracy = "accuracy"
 
     kind: str = "tagging"
     labels: tuple[str, ...] = ()

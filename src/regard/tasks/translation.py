@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +18,7 @@ from regard.core.answers import Answer
 from regard.core.batch import Examples, TokenBatch, move
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs
+from regard.core.metrics import Details, Metric, share
 from regard.core.ports import Ports
 from regard.core.probe import Probe, Search
 from regard.core.seams import Decodable, Hypothesis, max_lengths_of
@@ -41,6 +43,7 @@ from regard.tasks.encoded_pairs import EncodedPair, EncodedPairs
 from regard.tasks.metrics.alignment import Head
 from regard.tasks.metrics.bleu import Comparison, check_bleu_tokenizer, paired_significance
 from regard.tasks.metrics.classes import paired_hits
+from regard.tasks.metrics.lengths import by_length
 from regard.tasks.probing import check_room, vocabulary_logits
 from regard.tasks.scores import leading_scores, teacher_forced, text_figures, text_scores
 from regard.tasks.yardsticks import pair_yardsticks
@@ -51,6 +54,8 @@ class TeacherForcing(TaskPart):
 
     cuts_anew = True
 
+    accuracy = "token_accuracy"
+
     label_smoothing: float = Field(0.1, ge=0, lt=1)
     consistency: float = Field(0.0, ge=0)  # R-Drop's α: every pair passes twice and must agree with itself; 0: once
     word_dropout: float = Field(0.0, ge=0, lt=1)  # in training so many of the pieces that are read become <unk>
@@ -59,6 +64,13 @@ class TeacherForcing(TaskPart):
 
 class TranslationConfig(TeacherForcing):
     """From a source text to a target text."""
+
+    headline = (
+        Metric("bleu", "BLEU", digits=1),
+        Metric("chrf", "chrF", digits=1),
+        share("exact_match", "exact match"),
+        Metric("alignment_error_rate", "alignment error", higher_is_better=False),
+    )
 
     kind: str = "translation"
     both_ways: int = Field(0, ge=0)  # epochs in which each pair is also learned backwards (Ding et al. 2021)
@@ -216,6 +228,16 @@ class Translation:
     def score(self, session: Session, split: str) -> dict[str, Any]:
         """Text scores, token accuracy and, where gold is known, alignment by the head that validation data chose."""
         return {**self.score_pairs(session, self.corpus.splits[split]), **self.alignment_scores(session, split)}
+
+    def score_in_detail(self, session: Session, split: str) -> Details:
+        """The same, with the answers, the seconds that finding them took, and quality by length."""
+        check_bleu_tokenizer(self.config.bleu_tokenize)
+        pairs = self.corpus.splits[split]
+        began = time.perf_counter()
+        answers = [found[0].text for found in self.predict(session, [pair.source for pair in pairs])]
+        seconds = time.perf_counter() - began
+        scores = {**self.score_answers(session, pairs, answers), **self.alignment_scores(session, split)}
+        return Details(scores, seconds, tuple(answers), tuple(by_length(pairs, answers, self.config.bleu_tokenize)))
 
     def alignment_scores(self, session: Session, split: str) -> dict[str, Any]:
         """The alignment error rate of the head that validation data chose; nothing without attention or gold."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from regard.core.config import Choices, Part
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 class ModalityPart(Part):
     """Settings of a modality: how it is learned from training data, and found again in a run folder."""
+
+    unit: ClassVar[str] = "tokens"  # of what a batch holds so many, and training reads so many a second
 
     @property
     def is_text(self) -> bool:

@@ -70,7 +70,7 @@ class TextFiles(FileData[Entry]):
 
     def load_test(self, split: str, ledger: Ledger) -> Corpus[Text]:
         paths = [one.paths[0] for one in self.files()["test"]]
-        texts = [text for path in paths for text in divide_file(path, 0.0, at_lines=True)]
+        texts: list[Text] = [divide_file(path, {}, at_lines=True)["train"] for path in paths]
         kept = filled(split, [text.by_lines() for text in texts] if self.documents == "line" else texts, ledger)
         if not kept:
             raise DataError(f"there is no text in {', '.join(map(str, paths[:5]))}; give files with text in them")

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from regard.core.capabilities import Translates
+from regard.core.config import Part
 from regard.core.files import read_json, write_json, write_text
 from regard.inspection.costs import costs_figure, measure_costs
 from regard.inspection.flow.gradients import (
@@ -24,7 +26,8 @@ from regard.inspection.reports.comparison_page import comparison_markdown, compa
 from regard.inspection.reports.comparison_report import Report, Result, rows_of
 from regard.layers import CELLS
 from regard.runs.comparison import Comparison
-from regard.runs.load import load
+from regard.runs.load import Run, load
+from regard.runs.recipe import Recipe
 
 DISTANCE = 51  # positions over which gradients are followed
 ROWS = 16
@@ -59,14 +62,19 @@ def report_of(
     descriptions = {recipe.name: recipe.description for recipe in comparison.recipes}
     first = comparison.recipes[0]
     facts = {
-        "data": str(first.data.model_dump(exclude_defaults=True) or first.data.kind),
-        "tokenizer": str(first.tokenizer.model_dump(exclude_defaults=True) or first.tokenizer.kind),
-        "decoding": str(first.decoding.model_dump(exclude_defaults=True) or first.decoding.kind),
+        **{name: str(table.model_dump(exclude_defaults=True) or table.kind) for name, table in shared_parts(first)},
         "budget": budget_in_words(comparison),
         "seeds": ", ".join(map(str, comparison.seeds)),
     }
     title = " against ".join(descriptions) if len(descriptions) < 4 else f"{len(descriptions)} models, one score"
-    return Report(title, rows_of(results, descriptions), facts, measures)
+    rows = rows_of(results, descriptions, first.task.headline, first.task.accuracy)
+    return Report(title, rows, facts, measures, first.input.unit)
+
+
+def shared_parts(recipe: Recipe) -> list[tuple[str, Part]]:
+    """What all recipes have in common, as far as they use it."""
+    parts: list[tuple[str, Part]] = [("data", recipe.data)]
+    return [*parts, ("tokenizer", recipe.tokenizer), ("decoding", recipe.decoding)] if recipe.input.is_text else parts
 
 
 def budget_in_words(comparison: Comparison) -> str:
@@ -77,15 +85,34 @@ def budget_in_words(comparison: Comparison) -> str:
 
 
 def measure(comparison: Comparison, cost_seconds: float) -> dict[str, Any]:
-    """Why it happens: gradients at the start and after training, products of Jacobians, depth, and costs."""
-    start = at_initialisation()
-    trained = {
-        recipe.name: trained_flow(comparison.path / "runs" / f"{recipe.name}-{comparison.seeds[0]}")
-        for recipe in comparison.recipes
-    }
-    cells = {kind: jacobian_product(new_cell(kind), DISTANCE - 1) for kind in CELLS.kinds()}
+    """Why it happens: how far gradients reach where a target is read beside its source, depth, and costs."""
     depth = {norm: depth_gradients(norm).weights for norm in ("pre", "post")}
     costs = measure_costs(seconds=cost_seconds)
+    return {
+        **measure_reach(comparison),
+        "depth": _measure("Twelve layers, pre-norm and post-norm, before training", depth, norms_figure(depth, NORM)),
+        "costs": {
+            "title": "What a layer costs here",
+            "sentence": costs.sentence,
+            "table": costs.table(),
+            "figure": costs_figure(costs.over_lengths, "n") + costs_figure(costs.over_widths, "d"),
+            "numbers": costs.as_dict(),
+        },
+    }
+
+
+def measure_reach(comparison: Comparison) -> dict[str, Any]:
+    """Gradients at the start and after training, and products of Jacobians; nothing for models without a target."""
+    folders = {
+        recipe.name: comparison.path / "runs" / f"{recipe.name}-{comparison.seeds[0]}"
+        for recipe in comparison.recipes
+    }
+    runs = {name: load(folder) for name, folder in folders.items()}
+    if not all(isinstance(run.task, Translates) for run in runs.values()):
+        return {}
+    start = at_initialisation()
+    trained = {name: trained_flow(run) for name, run in runs.items()}
+    cells = {kind: jacobian_product(new_cell(kind), DISTANCE - 1) for kind in CELLS.kinds()}
     return {
         "gradient flow at initialisation": _measure(
             "How far a gradient reaches, before training", start, norms_figure(start, NORM)
@@ -96,14 +123,6 @@ def measure(comparison: Comparison, cost_seconds: float) -> dict[str, Any]:
         "jacobians": _measure(
             "The product of a cell's Jacobians", cells, norms_figure(cells, "largest singular value")
         ),
-        "depth": _measure("Twelve layers, pre-norm and post-norm, before training", depth, norms_figure(depth, NORM)),
-        "costs": {
-            "title": "What a layer costs here",
-            "sentence": costs.sentence,
-            "table": costs.table(),
-            "figure": costs_figure(costs.over_lengths, "n") + costs_figure(costs.over_widths, "d"),
-            "numbers": costs.as_dict(),
-        },
     }
 
 
@@ -123,8 +142,7 @@ def _measure(title: str, named: dict[str, Any], figure: str) -> dict[str, Any]:
     }
 
 
-def trained_flow(folder: Path) -> GradientFlow:
-    run = load(folder)
+def trained_flow(run: Run) -> GradientFlow:
     source, target_BT = random_batch(run.vocabularies.ports(), DISTANCE, ROWS, seed=0)
     return gradient_flow(run.model.cpu(), source, target_BT)
 

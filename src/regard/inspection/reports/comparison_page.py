@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from regard.core.metrics import Metric
 from regard.inspection.figures.alignments import escaped
 from regard.inspection.figures.lines import Series, line_figure
 from regard.inspection.figures.page_style import STYLE
 from regard.inspection.reports.comparison_report import Report, Row, examples, findings
 from regard.inspection.reports.demo_page import facts_section
 
-COLUMNS = (
-    "recipe", "BLEU", "chrF", "exact match", "alignment error", "parameters", "steps", "training",
-    "tokens/s", "sentences/s",
-)  # fmt: skip
 TABLE_STYLE = """
 .table { overflow-x: auto; margin-top: 2.5rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap; }
@@ -26,42 +23,42 @@ td small { color: var(--quiet); }
 """
 
 
+def columns(report: Report) -> list[str]:
+    scores = [metric.title for metric in report.metrics]
+    return ["recipe", *scores, "parameters", "steps", "training", f"{report.unit}/s", "examples/s"]
+
+
 def cells(row: Row) -> list[str]:
     """One row of the table, in words."""
     training = row.mean("training", "seconds") or 0.0
     return [
         row.name,
-        _score(row, "bleu", 1, 1),
-        _score(row, "chrf", 1, 1),
-        _score(row, "exact_match", 100, 1, " %"),
-        _plain(row.mean("scores", "alignment_error_rate"), "{:.3f}"),
+        *(_score(row, metric) for metric in row.metrics),
         f"{row.results[0]['parameters']:,}",
         f"{row.results[0]['training']['steps']:,}",
         f"{training / 60:.1f} min",
         _plain(row.mean("training", "tokens_per_second"), "{:,.0f}"),
-        _plain(row.mean("sentences_per_second"), "{:,.0f}"),
+        _plain(row.mean("examples_per_second"), "{:,.0f}"),
     ]
 
 
 def filled_columns(report: Report) -> tuple[list[str], list[list[str]]]:
     """The table without columns in which no row has anything."""
     rows = [cells(row) for row in report.rows]
-    kept = [place for place in range(len(COLUMNS)) if any(row[place] != "–" for row in rows)]
-    return [COLUMNS[place] for place in kept], [[row[place] for place in kept] for row in rows]
+    names = columns(report)
+    kept = [place for place in range(len(names)) if any(row[place] != "–" for row in rows)]
+    return [names[place] for place in kept], [[row[place] for place in kept] for row in rows]
 
 
 def _plain(value: float | None, form: str) -> str:
     return "–" if value is None else form.format(value)
 
 
-def _score(row: Row, name: str, factor: float, digits: int, unit: str = "") -> str:
-    value, interval = row.mean("scores", name), row.interval(name)
+def _score(row: Row, metric: Metric) -> str:
+    value, interval = row.mean("scores", metric.name), row.interval(metric.name)
     if value is None:
         return "–"
-    text = f"{value * factor:.{digits}f}{unit}"
-    if interval is not None:
-        text += f" ({interval[0] * factor:.{digits}f}–{interval[1] * factor:.{digits}f})"
-    return text
+    return metric.told(value) + (f" ({'–'.join(map(metric.number, interval))})" if interval is not None else "")
 
 
 def level_cells(report: Report, row: Row) -> list[str]:
@@ -75,16 +72,19 @@ def level_columns(report: Report) -> list[str]:
 def comparison_markdown(report: Report) -> str:
     """The same numbers for a README or a mail."""
     parts = [f"# {report.title}", "", *(f"- {name}: {value}" for name, value in report.facts.items()), ""]
-    columns, rows = filled_columns(report)
-    parts += [_markdown_table(columns, rows), "", report.signature, ""]
+    parts += [_markdown_table(*filled_columns(report)), ""]
+    parts += [report.signature, ""] if report.signature else []
     parts += ["## What it says", "", *(f"- {sentence}" for sentence in sentences(report)), ""]
     for measure in report.measures.values():
         if "table" in measure:
             parts += [f"## {measure['title']}", "", _markdown_table(measure["table"][0], measure["table"][1:]), ""]
-    levels = [level_cells(report, row) for row in report.rows]
-    parts += ["## Training time to each token accuracy", "", _markdown_table(level_columns(report), levels), ""]
-    parts += ["## The same sentences", ""]
-    for example in examples(report.rows):
+    if report.levels:
+        levels = [level_cells(report, row) for row in report.rows]
+        title = f"## Training time to each {report.accuracy}"
+        parts += [title, "", _markdown_table(level_columns(report), levels), ""]
+    told = examples(report.rows)
+    parts += ["## The same examples", ""] if told else []
+    for example in told:
         parts += [f"**{example['source']}** (reference: {example['reference']})", ""]
         parts += [*(f"- {name}: {answer}" for name, answer in example["answers"].items()), ""]
     return "\n".join(parts)
@@ -102,19 +102,27 @@ def sentences(report: Report) -> list[str]:
 
 def comparison_page(report: Report) -> str:
     """The whole page, complete in itself."""
-    said = "".join(f"<li>{escaped(sentence)}</li>\n" for sentence in findings(report.rows))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escaped(report.title)}</title>\n<style>{STYLE}{TABLE_STYLE}</style>\n</head>\n<body>\n<main>\n"
         f"<header>\n<h1>{escaped(report.title)}</h1>\n"
-        '<p class="lead">The same sentences, the same tokenizer, the same budget: what each model made of them.</p>\n'
+        '<p class="lead">The same data, the same budget: what each model made of it.</p>\n'
         f"</header>\n{_table(*filled_columns(report))}"
-        f'<p class="quiet">{escaped(report.signature)}; in brackets the 95 % interval of resampled sentences, or the '
-        f"range over several seeds.</p>\n<section>\n<h2>What it says</h2>\n<ul>\n{said}</ul>\n</section>\n"
+        f'<p class="quiet">{escaped(_footnote(report))}</p>\n{_says(report)}'
         f"{_curves(report)}{_lengths(report)}{_levels(report)}{_measures(report)}{_examples(report)}"
         f"{facts_section(report.facts)}</main>\n</body>\n</html>\n"
     )
+
+
+def _says(report: Report) -> str:
+    said = "".join(f"<li>{escaped(sentence)}</li>\n" for sentence in findings(report.rows))
+    return f"<section>\n<h2>What it says</h2>\n<ul>\n{said}</ul>\n</section>\n" if said else ""
+
+
+def _footnote(report: Report) -> str:
+    brackets = "in brackets the 95 % interval, or the range over several seeds."
+    return f"{report.signature}; {brackets}" if report.signature else brackets.capitalize()
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], name: str = "") -> str:
@@ -137,6 +145,8 @@ def _curves(report: Report) -> str:
         Series(row.name, [(one["seconds"], one["loss"]) for one in row.results[0]["curve"] if "seconds" in one])
         for row in report.rows
     ]
+    if not any(one.points for one in series):
+        return ""
     drawing = line_figure(
         series, x_label="training seconds", y_label="validation loss", title_for_screen_readers="Learning curves"
     )
@@ -148,6 +158,8 @@ def _lengths(report: Report) -> str:
         Series(row.name, [(group["words"], group["bleu"]) for group in row.results[0]["by_length"]])
         for row in report.rows
     ]
+    if not any(one.points for one in series):
+        return ""
     drawing = line_figure(
         series, x_label="source words", y_label="BLEU", title_for_screen_readers="BLEU against sentence length"
     )
@@ -160,7 +172,7 @@ def _levels(report: Report) -> str:
         return ""
     rows = [level_cells(report, row) for row in report.rows]
     return (
-        "<section>\n<h2>Training time to each token accuracy</h2>\n"
+        f"<section>\n<h2>Training time to each {escaped(report.accuracy)}</h2>\n"
         f"{_table(level_columns(report), rows)}</section>\n"
     )
 
@@ -181,4 +193,4 @@ def _examples(report: Report) -> str:
     for example in examples(report.rows):
         rows = [("reference", example["reference"]), *example["answers"].items()]
         parts.append(f"<h3 dir=\"auto\">{escaped(example['source'])}</h3>\n{_table(('', ''), rows, 'side')}")
-    return f"<section>\n<h2>The same sentences</h2>\n{''.join(parts)}</section>\n"
+    return f"<section>\n<h2>The same examples</h2>\n{''.join(parts)}</section>\n" if parts else ""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from regard.core.metrics import Metric
+
 Result = Mapping[str, Any]
-LEVELS = tuple(level / 100 for level in range(30, 100, 5))  # token accuracies on validation data
-INTERVALS = ("bleu", "chrf", "exact_match")
+LEVELS = tuple(level / 100 for level in range(30, 100, 5))  # of the accuracy on validation data
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,17 @@ class Row:
     description: str
     seeds: tuple[int, ...]
     results: tuple[Result, ...]
+    metrics: tuple[Metric, ...]  # by which the task's runs are compared
+    accuracy: str = ""  # the rate in its learning curve
 
     def mean(self, *path: str) -> float | None:
         """The mean of a figure over the seeds, None where some run has none."""
-        found = [_at(result, path) for result in self.results]
-        return None if None in found else statistics.fmean(found)  # type: ignore[arg-type]
+        return mean_of([_at(result, path) for result in self.results])
 
     def interval(self, score: str) -> tuple[float, float] | None:
         """The bootstrap interval of a single run; the smallest and largest of several."""
+        if self.mean("scores", score) is None:
+            return None
         if len(self.results) > 1:
             found = [result["scores"][score] for result in self.results]
             return min(found), max(found)
@@ -35,26 +39,29 @@ class Row:
         return (scores[f"{score}_low"], scores[f"{score}_high"]) if f"{score}_low" in scores else None
 
     def time_to(self, level: float) -> float | None:
-        """Training seconds until a validation first saw this token accuracy, the mean over the seeds."""
-        times = [
-            next((one["seconds"] for one in result["curve"] if one["token_accuracy"] >= level), None)
-            for result in self.results
-        ]
-        return None if None in times else statistics.fmean(times)  # type: ignore[arg-type]
+        """Training seconds until a validation first saw this accuracy, the mean over the seeds."""
+        return mean_of(
+            [
+                next((one["seconds"] for one in result["curve"] if one.get(self.accuracy, -1.0) >= level), None)
+                for result in self.results
+            ]
+        )
 
     def as_dict(self) -> dict[str, Any]:
-        scores = ("bleu", "chrf", "exact_match", "token_accuracy", "alignment_error_rate")
+        scores = [metric.name for metric in self.metrics]
+        if self.accuracy not in scores and self.mean("scores", self.accuracy) is not None:
+            scores.append(self.accuracy)
         return {
             "name": self.name,
             "description": self.description,
             "seeds": list(self.seeds),
             **{score: self.mean("scores", score) for score in scores},
-            **{f"{score}_interval": self.interval(score) for score in INTERVALS},
+            **{f"{metric.name}_interval": self.interval(metric.name) for metric in self.metrics},
             "parameters": self.results[0]["parameters"],
             "steps": self.results[0]["training"]["steps"],
             "train_seconds": self.mean("training", "seconds"),
             "tokens_per_second": self.mean("training", "tokens_per_second"),
-            "sentences_per_second": self.mean("sentences_per_second"),
+            "examples_per_second": self.mean("examples_per_second"),
             "validation_loss": self.mean("training", "validation_loss"),
             "time_to": {f"{level:.2f}": self.time_to(level) for level in LEVELS},
             "curve": [list(result["curve"]) for result in self.results],
@@ -70,10 +77,20 @@ class Report:
     rows: tuple[Row, ...]
     facts: Mapping[str, str]
     measures: Mapping[str, Any]
+    unit: str = "tokens"  # of which training reads so many a second
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        return self.rows[0].metrics
+
+    @property
+    def accuracy(self) -> str:
+        """In words."""
+        return self.rows[0].accuracy.replace("_", " ")
 
     @property
     def levels(self) -> list[float]:
-        """The highest token accuracies that at least one row has reached."""
+        """The highest accuracies that at least one row has reached."""
         return [level for level in LEVELS if any(row.time_to(level) is not None for row in self.rows)][-6:]
 
     @property
@@ -85,6 +102,8 @@ class Report:
             "title": self.title,
             "facts": dict(self.facts),
             "signature": self.signature,
+            "metrics": [asdict(metric) for metric in self.metrics],
+            "unit": self.unit,
             "rows": [row.as_dict() for row in self.rows],
             "measures": dict(self.measures),
             "examples": examples(self.rows),
@@ -98,18 +117,27 @@ def _at(result: Result, path: Sequence[str]) -> float | None:
     return value
 
 
-def rows_of(results: Sequence[Result], descriptions: Mapping[str, str]) -> tuple[Row, ...]:
+def mean_of(figures: Sequence[float | None]) -> float | None:
+    """None where one of them is."""
+    there = [figure for figure in figures if figure is not None]
+    return statistics.fmean(there) if there and len(there) == len(figures) else None
+
+
+def rows_of(
+    results: Sequence[Result], descriptions: Mapping[str, str], metrics: tuple[Metric, ...], accuracy: str
+) -> tuple[Row, ...]:
     """Results by recipe, in the order in which recipes first appear."""
     names = list(dict.fromkeys(str(result["name"]) for result in results))
     rows = []
     for name in names:
         own = tuple(result for result in results if result["name"] == name)
-        rows.append(Row(name, descriptions.get(name, ""), tuple(result["seed"] for result in own), own))
+        seeds = tuple(result["seed"] for result in own)
+        rows.append(Row(name, descriptions.get(name, ""), seeds, own, metrics, accuracy))
     return tuple(rows)
 
 
 def examples(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The same sentences through every model, the first seed's."""
+    """The same inputs through every model, the first seed's; none where a task has no single right answer."""
     first = rows[0].results[0]["examples"]
     return [
         {
@@ -123,13 +151,7 @@ def examples(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def findings(rows: Sequence[Row]) -> list[str]:
     """What the figures say, in sentences; nothing that they do not say."""
-    found = []
-    scored = [(row.mean("scores", "bleu") or 0.0, row) for row in rows]
-    best, worst = max(scored, key=lambda one: one[0]), min(scored, key=lambda one: one[0])
-    if best[1] is not worst[1]:
-        found.append(
-            f"{best[1].name} scores highest, {best[0]:.1f} BLEU; {worst[1].name} lowest, {worst[0]:.1f}."
-        )
+    found = ranking(rows)
     for row in rows:
         lengths = row.results[0]["by_length"]
         if len(lengths) > 1 and lengths[0]["bleu"] > 0:
@@ -139,3 +161,20 @@ def findings(rows: Sequence[Row]) -> list[str]:
                 f"{long['bleu']:.1f} on those of {long['words']:.0f}."
             )
     return found
+
+
+def ranking(rows: Sequence[Row]) -> list[str]:
+    """Which recipe is best and which worst by the first of the task's figures that all of them have."""
+    for metric in rows[0].metrics:
+        means = [row.mean("scores", metric.name) for row in rows]
+        scored = [(mean, row.name) for mean, row in zip(means, rows, strict=True) if mean is not None]
+        if len(scored) == len(rows):
+            ordered = sorted(scored, key=lambda one: one[0], reverse=metric.higher_is_better)
+            best, worst = ordered[0], ordered[-1]
+            if best[0] == worst[0]:
+                return []
+            return [
+                f"By {metric.title} {best[1]} is best, {metric.told(best[0])}; "
+                f"{worst[1]} comes last, {metric.told(worst[0])}."
+            ]
+    return []

@@ -32,6 +32,8 @@ LEAST = 1e-4  # of a standard deviation; below, it is rounding
 class ImagePart(ModalityPart):
     """Pictures: their size and channels, how they are normalised, and what is done to them in training."""
 
+    unit = "pictures"
+
     kind: str = "image"
     size: int | tuple[int, ...] = 0  # rows and columns, or one number for both; 0: those of the first training picture
     channels: Literal[1, 3] = 3  # grey or colour, whatever the files have
