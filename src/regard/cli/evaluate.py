@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from regard.cli.class_tables import show_classes
-from regard.cli.console import JSON_OPTION, console, counting, plain, say, write_json
+from regard.cli.console import JSON_OPTION, console, counting, flag, plain, say, write_json
 from regard.cli.engine import ENGINE, ENGINE_DTYPE, with_engine
 from regard.cli.printing import check_no_decoding, chooses
 from regard.cli.strategy import BEAM, GREEDY, choose, said
@@ -40,7 +40,7 @@ def evaluate(
     ),
     reference: Path = typer.Option(None, "--reference", metavar="FILE", help="References for --source, one per line."),
     beam: int = typer.Option(0, "--beam", metavar="N", min=0, help=BEAM, show_default=False),
-    greedy: bool = typer.Option(False, "--greedy", metavar="", help=GREEDY),
+    greedy: bool = flag("--greedy", GREEDY),
     against: Path = typer.Option(
         None, "--against", metavar="RUN", help="Compare with another run: paired significance test on the same inputs."
     ),
