@@ -6,13 +6,14 @@ import gzip
 import io
 import json
 import struct
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from regard.data.discovery.found import PictureFacts, TextFacts
-from tests.data.discovery.looked import look, refusal, row, sentence, table, told, write
+from tests.data.discovery.looked import WORDS, look, refusal, row, sentence, table, told, write
 
 
 def lines(count: int, *, other: bool = False) -> str:
@@ -20,6 +21,11 @@ def lines(count: int, *, other: bool = False) -> str:
 
 
 # -- parallel files ---------------------------------------------------------------------------------------------
+
+
+def test_packed_parallel_files_are_read(tmp_path: Path) -> None:
+    write(tmp_path, {"a.en.gz": gzip.compress(lines(30).encode()), "a.de": lines(30, other=True)})
+    assert look(tmp_path, "a.en.gz", "a.de").examples == {"train": 25, "validation": 2, "test": 3}
 
 
 def test_two_parallel_files_are_translated_from_the_first_named(tmp_path: Path) -> None:
@@ -105,6 +111,7 @@ def test_folders_and_lists_of_texts_are_read_whole(tmp_path: Path) -> None:
     found = look(tmp_path, "d")
     assert len(found.data["train"]) == 30
     write(tmp_path / "e", files)
+    assert len(look(tmp_path, "d").data["train"]) == 30  # a pattern would find the notes too
     assert look(tmp_path, "e").data["train"] == str(tmp_path / "e" / "**" / "*.md")
     write(tmp_path / "f", {"wiki.train.tokens": lines(50), "wiki.valid.tokens": lines(5), "wiki.test.tokens": lines(6)})
     split = look(tmp_path, "f")
@@ -141,6 +148,13 @@ def test_words_and_tags_in_columns_are_tagged(name: str, tmp_path: Path) -> None
     found = look(tmp_path, name)
     assert (found.task, found.data["kind"], found.labels) == ("tagging", "tagged", {"N": 80, "V": 80, "D": 80})
     assert f"{name}: 40 sentences, 240 words" in told(found)
+
+
+def test_lines_of_two_words_and_tables_with_empty_lines_have_no_tags(tmp_path: Path) -> None:
+    write(tmp_path, {"a.txt": "".join(f"{one} {other}\n\n" for one, other in pairwise(WORDS))})
+    assert look(tmp_path, "a.txt").task == "language-model"
+    write(tmp_path, {"b.tsv": table(40).replace(",", "\t").replace("spam\n", "spam\n\n")})
+    assert look(tmp_path, "b.tsv").task == "classification"
 
 
 def test_the_columns_of_conllu_and_of_counted_words_are_known(tmp_path: Path) -> None:

@@ -48,6 +48,8 @@ def test_texts_with_labels_are_classified(tmp_path: Path) -> None:
         ("a.csv", table(60) + '"a, b\nand ""c""",ham\n', {"quotes": "enclose"}),
         ("a.tsv", table(60).replace(",", "\t") + '"so he said\tham\n', {"quotes": "plain"}),
         ("a.csv", "\ufeff" + table(60), {}),
+        ("a [1]*.csv", table(60), {}),
+        ("a.csv", "label,text,,\n" + "".join(f"{'xyz'[n % 3]},{sentence(n)},,\n" for n in range(60)) + "x,a,b,\n", {}),
         ("a.csv", table(60).replace("\n", "\r\n"), {}),
         ("a.csv.gz", gzip.compress(table(60).encode()), {}),
         ("a.csv", table(60, header=""), {"text": 1, "label": 2}),
@@ -117,6 +119,11 @@ def test_words_and_tags_in_lists_are_tagged(tmp_path: Path) -> None:
     found = look(tmp_path, "a.jsonl")
     assert (found.task, found.data["words"], found.data["tags"]) == ("tagging", "tokens", "ner_tags")
     assert found.labels == {"0": 80, "1": 80, "2": 80}
+    spaced = [f"{sentence(number)},D N V D N {'NV'[number % 2]}\n" for number in range(40)]
+    write(tmp_path, {"c.csv": "words,tags\n" + "".join(spaced), "d.csv": "words,tags\n" + table(40, header="")})
+    assert look(tmp_path, "c.csv").task == "tagging"
+    assert look(tmp_path, "d.csv").task == "classification"
+    assert "as many in each row, called words and tags" in refusal(tmp_path, "d.csv", task="tagging")
     write(tmp_path, {"b.jsonl": "".join(rows) + row(tokens=["a", "b"], ner_tags=[0], id="x")})
     assert "b.jsonl: line 41 has 2 words and 1 tags. Correct these lines" in refusal(tmp_path, "b.jsonl")
 

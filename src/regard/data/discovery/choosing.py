@@ -2,51 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from regard.core.config import nearest
 from regard.core.errors import DataError
 from regard.data.discovery.columns import Column
 from regard.data.discovery.found import Wishes, option
-from regard.data.discovery.names import (
-    ANSWERS,
-    CONTEXTS,
-    LABELS,
-    PICTURES,
-    QUESTIONS,
-    TAGS,
-    TEXTS,
-    TWO_TEXTS,
-    WORDS,
-    first_known,
-    known_pair,
-)
+from regard.data.discovery.names import LABELS, PICTURES, TEXTS, TWO_TEXTS, first_known, known_pair
+from regard.data.discovery.structured import STRUCTURED, Alike, Choice, never
 
 CLASSIFICATION, TRANSLATION, EMBEDDING = "classification", "translation", "embedding"
-TAGGING, QUESTION_ANSWERING = "tagging", "question-answering"
 LANGUAGE_MODELS = ("language-model", "masked-language-model")
 PAIRED = (TRANSLATION, EMBEDDING)
-TABLE_TASKS = (CLASSIFICATION, TRANSLATION, EMBEDDING, TAGGING, QUESTION_ANSWERING, *LANGUAGE_MODELS)
+TABLE_TASKS = (CLASSIFICATION, TRANSLATION, EMBEDDING, *STRUCTURED, *LANGUAGE_MODELS)
 BOTH_SIDES = "--source-column X --target-column Y"
 MOST_LABELS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A task, and the columns that it takes, under the keys of [data] that name them; ``kind`` is that of [data]."""
-
-    task: str
-    kind: str
-    columns: Mapping[str, str]
-    reasons: tuple[str, ...]
 
 
 class Chooser:
     """Decides for one table, or raises an error that lists what the user might say."""
 
-    def __init__(self, where: str, columns: Sequence[Column], wishes: Wishes) -> None:
-        self.where, self.wishes = where, wishes
+    def __init__(self, where: str, columns: Sequence[Column], wishes: Wishes, alike: Alike = never) -> None:
+        self.where, self.wishes, self.alike = where, wishes, alike
         self.columns = {column.name: column for column in texts_by_name(columns)}
         self.names = [column.name for column in columns if column.kind not in ("empty", "constant")]
         for name, value in wishes.columns().items():
@@ -65,10 +43,13 @@ class Chooser:
         wishes, task = self.wishes, self.task()
         if wishes.source_column or wishes.target_column or task in PAIRED:
             return self.pairs(task or TRANSLATION)
-        if task == QUESTION_ANSWERING or (not task and not wishes.columns() and self.asks()):
-            return self.questions()
-        if task == TAGGING or (not task and not wishes.columns() and self.tags()):
-            return self.tagged()
+        open_to = (task,) if task else STRUCTURED if not wishes.columns() else ()
+        for structured in open_to:
+            found = STRUCTURED[structured](self.where, self.columns, self.alike) if structured in STRUCTURED else None
+            if isinstance(found, Choice):
+                return found
+            if found and task:
+                raise DataError(found)
         if task in LANGUAGE_MODELS:
             return self.texts_alone(task)
         if task == CLASSIFICATION or wishes.label_column or wishes.second_column:
@@ -227,44 +208,6 @@ class Chooser:
             what = f"{len(texts)} columns have texts" if texts else "no column has texts"
             raise self.ask(what, [f"--task {task} --text-column {quoted(name)}" for name in texts or self.names])
         return Choice(task, "text-table", {"text": known}, (f"{known!r} has texts, each of which is a document",))
-
-    # -- questions and tags -------------------------------------------------------------------------------------
-
-    def asks(self) -> bool:
-        return all(first_known(self.names, known) for known in (QUESTIONS, CONTEXTS, ANSWERS))
-
-    def questions(self) -> Choice:
-        found = [first_known(self.names, known) for known in (QUESTIONS, CONTEXTS, ANSWERS)]
-        if not all(found):
-            raise DataError(
-                f"{self.where}: question answering needs the columns question, context and answer; it has "
-                f"{', '.join(self.columns)}. Rename them"
-            )
-        columns = dict(zip(("question", "context", "answer"), found))
-        return Choice(QUESTION_ANSWERING, "questions", columns, ("questions, contexts and answers, by their names",))
-
-    def tags(self) -> bool:
-        words, tags = self.words_and_tags()
-        return bool(words and tags and words != tags)
-
-    def words_and_tags(self) -> tuple[str, str]:
-        lists = self.of("list")
-        both = lists if len(lists) > 1 else [] if lists else self.of("text", "short", "label")
-        words = first_known(both, [name for name in WORDS if lists or name != "word"])
-        tags = first_known([name for name in both if name != words], TAGS)
-        if len(lists) == 2 and words and not tags:
-            tags = next(name for name in lists if name != words)
-        return words, tags
-
-    def tagged(self) -> Choice:
-        words, tags = self.words_and_tags()
-        if not (words and tags):
-            raise DataError(
-                f"{self.where}: tagging needs a column of words and one of tags, as many in each row, called words and "
-                f"tags (or tokens, ner_tags, pos_tags); it has {', '.join(self.columns)}. Rename them"
-            )
-        reason = f"{words!r} has the words of a sentence and {tags!r} their tags"
-        return Choice(TAGGING, "tagged", {"words": words, "tags": tags}, (reason,))
 
     # -- what cannot be decided ---------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.core.errors import DataError
-from regard.data.discovery.columns import PICTURES
+from regard.data.discovery.columns import PICTURE_ENDINGS
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.found import Discovery, Wishes, numbered
 from regard.data.discovery.given import TRAIN, Given, SplitFiles, ending, listed, role_of_word, role_word
@@ -151,7 +151,7 @@ class TextFolders:
 
 
 def is_picture(path: Path) -> bool:
-    return path.suffix.lower() in PICTURES
+    return path.suffix.lower() in PICTURE_ENDINGS
 
 
 def is_text(path: Path) -> bool:

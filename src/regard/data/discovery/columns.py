@@ -25,7 +25,7 @@ OFTEN, SELDOM = 3, 10  # how often values recur on the average, where they are f
 LABEL_WORDS, LABEL_CHARACTERS = 4, 60
 TEXT_WORDS = 5
 TEXT_SHARE = 0.5  # of different values
-PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
+PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 DATE = re.compile(
     r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ,].*)?|\d{1,2}:\d{2}(:\d{2}.*)?|\w{3} \w{3} \d{1,2} \d{2}:\d{2}:\d{2} .*"
 )
@@ -84,7 +84,7 @@ def kind_of(name: str, values: Sequence[str], distinct: int) -> Kind:
         return "constant"
     if mostly(values, is_number):
         return _kind_of_numbers(values, distinct)
-    if mostly(values, lambda one: one.lower().endswith(PICTURES)):
+    if mostly(values, lambda one: one.lower().endswith(PICTURE_ENDINGS)):
         return "picture"
     if mostly(values, DATE.fullmatch):
         return "date"

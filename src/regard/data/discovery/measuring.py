@@ -138,6 +138,7 @@ def scripts_of(signs: Mapping[str, int]) -> dict[str, float]:
 
 
 def script_of(letter: str) -> str:
-    """The first word of its name in Unicode, which is its script's for nearly all letters."""
-    first = unicodedata.name(letter, "UNKNOWN").split()[0].partition("-")[0]
+    """The first word of its name in Unicode, which is its script's for nearly all letters in their plain form."""
+    plain = unicodedata.normalize("NFKD", letter)[0]
+    first = unicodedata.name(plain, "UNKNOWN").split()[0].partition("-")[0]
     return SCRIPTS.get(first, first.capitalize())

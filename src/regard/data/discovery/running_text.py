@@ -32,7 +32,8 @@ FEWEST_BYTES = 100  # of a text of which ends can be set aside
 SHARE = 0.1
 NO_TEXTS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".wav", ".flac", ".ogg", ".mp3", ".npy", ".npz", ".pt", ".bin",
             ".safetensors", ".pkl", ".so", ".exe", ".pyc")  # fmt: skip
-MANY = 20  # files that are listed one by one, if need be
+MANY = 20  # files of which each is told
+FEW = 3  # files that a recipe names one by one, even where a pattern would do
 
 
 class RunningText:
@@ -112,7 +113,7 @@ def set_aside(train: dict[Path, TextFile], named: set[str]) -> tuple[dict[str, f
 
 def named(paths: Sequence[Path], given: Given) -> list[str]:
     """How a recipe names these files: one by one, or by a pattern where there are many and it finds exactly them."""
-    if given.folder is None or len(paths) <= MANY:
+    if given.folder is None or len(paths) <= FEW:
         return [str(path) for path in paths]
     suffixes = sorted({path.suffix for path in paths})
     roots = [given.folder, *(path for path in sorted(given.folder.iterdir()) if path.is_dir())]

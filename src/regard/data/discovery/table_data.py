@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from regard.core.errors import DataError
-from regard.data.discovery.choosing import TABLE_TASKS, Choice, Chooser
-from regard.data.discovery.columns import PICTURES, columns_of
+from regard.data.discovery.choosing import TABLE_TASKS, Chooser
+from regard.data.discovery.columns import PICTURE_ENDINGS, columns_of, mostly
 from regard.data.discovery.found import Discovery, Wishes, numbered
 from regard.data.discovery.given import ROLES, Given, SplitFiles, ending, listed
 from regard.data.discovery.picture_facts import go_by as pictures_go_by
 from regard.data.discovery.picture_facts import measure_pictures
+from regard.data.discovery.structured import Choice
 from regard.data.discovery.tables import Dialect, Table, is_table, read_table_of, told
 from regard.data.discovery.tally import Findings, Seen, Tally, given_text
 from regard.data.readers import some
@@ -35,7 +37,7 @@ class Tables:
     columns: tuple[str, ...] = tuple(one.name for one in fields(Wishes) if one.name != "task")
 
     def recognises(self, given: Given, wishes: Wishes) -> bool:
-        files = [path for path in given.files if ending(path) not in PICTURES]
+        files = [path for path in given.files if ending(path) not in PICTURE_ENDINGS]
         tables = table_files(files)
         most = given.folder is not None and 2 * len(tables) >= len(files)
         return bool(tables) and (most or len(tables) == len(files))
@@ -46,14 +48,14 @@ class Tables:
         first = read_table_of(files.train[0], [*wishes.columns().values()])
         if not first.rows:
             raise DataError(f"{first.path} has no rows; name a table with something to learn from")
-        choice = Chooser(first.path.name, columns_of(first), wishes).choose()
+        choice = Chooser(first.path.name, columns_of(first), wishes, partial(alike, first)).choose()
         check_form(first, choice)
         read, files, warnings = others(first, choice, files)
         tallies = {split: Tally() for split in read}
         for split, own in read.items():
             for table in own:
                 warnings += go_by(table, choice, tallies[split])
-        aside = tuple(path for path in given.files if path not in set(tables) and ending(path) not in PICTURES)
+        aside = tuple(path for path in given.files if path not in set(tables) and ending(path) not in PICTURE_ENDINGS)
         keys = {key: first.key(name) for key, name in choice.columns.items()}
         data = {"kind": choice.kind, **keys, **form(first)}
         entries = {split: [str(table.path) for table in own] for split, own in read.items()}
@@ -91,6 +93,13 @@ def others(first: Table, choice: Choice, files: SplitFiles) -> tuple[dict[str, l
             else:
                 read.setdefault(split, []).append(table)
     return read, files.without(dropped) if dropped else files, warnings
+
+
+def alike(table: Table, first: str, second: str) -> bool:
+    """Whether nearly all rows have as many words in one column as in the other, and some more than one."""
+    lengths = [[len(told(cell).split()) for cell in table.cells(name)] for name in (first, second)]
+    rows = [*zip(*lengths)]
+    return mostly(rows, lambda row: row[0] == row[1]) and any(row[0] > 1 for row in rows)
 
 
 def differs(table: Table, first: Table, wanted: Sequence[str]) -> str:

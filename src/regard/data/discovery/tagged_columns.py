@@ -22,6 +22,7 @@ ENDINGS = (".conll", ".conllu", ".bio", ".iob", ".iob2", ".conll2003")
 POSSIBLE = (*ENDINGS, ".txt", ".tsv", "")
 HEAD = 3000  # lines
 MOST_TAGS = 0.2  # different ones, of all words
+FEW_TAGS = 10  # are few in any case
 UNIVERSAL = (2, 4)
 """The columns of words and universal parts of speech in CoNLL-U."""
 
@@ -84,8 +85,10 @@ def looks_tagged(path: Path) -> bool:
     if not widths or widths[0][0] < 2 or widths[0][1] < MOSTLY * len(filled):
         return False
     breaks = sum(not row for row in rows[:-1])
+    phrases = sum(" " in row[0] or " " in row[-1] for row in filled)
     tags = len({row[-1] for row in filled})
-    return 0 < breaks < len(filled) and tags > 1 and (tags <= MOST_TAGS * len(filled) or len(filled) < 50)
+    few = max(MOST_TAGS * len(filled), min(FEW_TAGS, len(filled) / 2))
+    return 0 < breaks < len(filled) and 1 < tags <= few and phrases <= (1 - MOSTLY) * len(filled)
 
 
 def columns_of(path: Path) -> tuple[int, int, str]:
