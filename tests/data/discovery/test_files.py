@@ -105,6 +105,24 @@ def test_a_text_is_a_language_model(tmp_path: Path) -> None:
     assert "seems to be running text, which is for language-model, masked-language-model; --task class" in message
 
 
+def test_the_lines_of_a_list_of_names_are_documents(tmp_path: Path) -> None:
+    names = [sentence(number).split()[0] + chr(97 + number * 7 % 26) * (number % 5) for number in range(100)]
+    write(tmp_path, {"names.txt": "\n".join(names), "sorted.txt": "\n".join(sorted(names)), "poem.txt": lines(100)})
+    found = look(tmp_path, "names.txt")
+    assert (found.data["documents"], found.warnings) == ("line", ())
+    assert "a list of short lines: each is a document of its own" in found.reasons
+    (warning,) = look(tmp_path, "sorted.txt").warnings
+    assert "in the order of the alphabet, so what is set aside at the end is unlike the rest" in warning
+    assert "documents" not in look(tmp_path, "poem.txt").data
+
+
+def test_a_text_about_training_is_no_split(tmp_path: Path) -> None:
+    write(tmp_path, {"training.md": lines(9), "testing.md": lines(9), "other.md": lines(9)})
+    assert set(look(tmp_path).examples) == {"train", "test", "validation"}
+    (tmp_path / "training.md").unlink()
+    assert len(look(tmp_path).data["train"]) == 2
+
+
 def test_folders_and_lists_of_texts_are_read_whole(tmp_path: Path) -> None:
     files = {f"part{number}/{number}.md": lines(3 + number) for number in range(30)}
     write(tmp_path / "d", files | {"part1/.hidden.md": "no", "README.md": "notes"})
@@ -275,4 +293,4 @@ def test_nothing_there_is_told(tmp_path: Path) -> None:
     write(tmp_path, {"sound.wav": b"RIFF\0\0\0\0WAVE" + bytes(99)})
     assert "sound.wav is no text but a binary file" in refusal(tmp_path, "sound.wav")
     write(tmp_path, {"x.jsonl": row(a={"en": "x"}, b=[1]) * 3})
-    assert "holds lists or objects; write their texts under keys of their own" in refusal(tmp_path, "x.jsonl")
+    assert "holds lists or objects, and no column has texts" in refusal(tmp_path, "x.jsonl")

@@ -32,6 +32,7 @@ def test_texts_with_labels_are_classified(tmp_path: Path) -> None:
         "1 row will be skipped: no text",
         "1 row will be skipped: no label",
         "'label' has few short values that recur: labels",
+        "'text' has the texts",
         "no file is named for test: 10 examples of 102 set aside for it",
     ):
         assert sentence_told in told(found).splitlines()
@@ -199,6 +200,26 @@ def test_a_label_of_its_own_for_every_row_is_refused_with_advice(tmp_path: Path)
     message = refusal(tmp_path, "a.csv", label_column="name")
     assert "'name' has 300 different values in 300 rows, so there is little to learn about each" in message
     assert "--task translation --source-column X --target-column name" in message
+
+
+def test_tables_of_numbers_and_of_objects_are_told_for_what_they_are(tmp_path: Path) -> None:
+    numbers = "label,a,b\n" + "".join(f"{n % 3},{n * 1.7:.2f},{n * 2.3:.2f}\n" for n in range(90))
+    write(tmp_path, {"a.csv": numbers})
+    message = refusal(tmp_path, "a.csv")
+    assert "a.csv: no column has texts; tables of numbers (measurements, pixels, series) cannot be learned" in message
+    write(tmp_path, {"b.jsonl": "".join(row(id=str(n), translation={"en": sentence(n), "de": "x"}) for n in range(30))})
+    message = refusal(tmp_path, "b.jsonl")
+    assert "'translation' holds lists or objects, and no column has texts" in message
+    assert "jq -c '.translation' b.jsonl > flat.jsonl" in message
+
+
+def test_names_of_a_pair_go_before_what_its_columns_look_like(tmp_path: Path) -> None:
+    rows = [f"day {n} of month {n % 12 + 1},2020-{n % 12 + 1:02}-{n % 28 + 1:02},{n}" for n in range(100)]
+    write(tmp_path, {"a.csv": "\n".join(["source,target,id", *rows]), "b.csv": "\n".join(["human,iso,id", *rows])})
+    found = look(tmp_path, "a.csv")
+    assert (found.data["source_column"], found.data["target_column"]) == ("source", "target")
+    assert look(tmp_path, "b.csv", task="translation").data["target_column"] == "iso"
+    assert "  --task translation --source-column human --target-column iso" in refusal(tmp_path, "b.csv")
 
 
 @pytest.mark.parametrize(

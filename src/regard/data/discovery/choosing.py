@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 
 from regard.core.config import nearest
 from regard.core.errors import DataError
+from regard.data.discovery.asking import BOTH_SIDES, Columns, quoted
 from regard.data.discovery.columns import Column
 from regard.data.discovery.found import Wishes, option
 from regard.data.discovery.names import LABELS, PICTURES, TEXTS, TWO_TEXTS, first_known, known_pair
@@ -16,8 +18,9 @@ CLASSIFICATION, TRANSLATION, EMBEDDING = "classification", "translation", "embed
 LANGUAGE_MODELS = ("language-model", "masked-language-model")
 PAIRED = (TRANSLATION, EMBEDDING)
 TABLE_TASKS = (CLASSIFICATION, TRANSLATION, EMBEDDING, *STRUCTURED, *LANGUAGE_MODELS)
-BOTH_SIDES = "--source-column X --target-column Y"
 MOST_LABELS = 10_000
+ANY_TEXT = ("text", "short", "number", "date", "address", "key")
+"""Kinds of columns that may be one side of a pair, if their names say so or the user does."""
 
 
 class Chooser:
@@ -25,17 +28,15 @@ class Chooser:
 
     def __init__(self, where: str, columns: Sequence[Column], wishes: Wishes, alike: Alike = never) -> None:
         self.where, self.wishes, self.alike = where, wishes, alike
-        self.columns = {column.name: column for column in texts_by_name(columns)}
-        self.names = [column.name for column in columns if column.kind not in ("empty", "constant")]
+        held = Columns(where, texts_by_name(columns))
+        self.columns, self.names = held.by_name, held.names
+        self.of, self.ask, self.unclear = held.of, held.ask, held.unclear
         for name, value in wishes.columns().items():
             if value not in self.columns:
                 raise DataError(
                     f"{where} has no column {value!r}{nearest(value, self.columns)}, which {option(name)} names; it "
                     f"has: {', '.join(self.columns)}"
                 )
-
-    def of(self, *kinds: str) -> list[str]:
-        return [name for name in self.names if self.columns[name].kind in kinds]
 
     # -- the way to a choice ------------------------------------------------------------------------------------
 
@@ -79,17 +80,17 @@ class Chooser:
     def by_content(self) -> Choice:
         """With nothing said, or a column of texts at the most."""
         texts, labels, others = self.of("text"), self.of("label"), self.of("short", "number")
-        pair = known_pair(self.of("text", "short"))
+        pair = known_pair(self.of(*ANY_TEXT)) if texts else None
         if self.of("picture") and labels:
             return self.pictures()
-        if pair and not labels and len(texts) <= 2 and not self.wishes.text_column:
+        if pair and not labels and set(texts) <= set(pair) and not self.wishes.text_column:
             return self.pairs(TRANSLATION)
         if self.wishes.text_column or len(texts) == 1:
             if labels:
                 return self.labelled()
             if same := first_known([one.name for one in self.columns.values() if one.kind == "constant"], LABELS):
                 raise self.unclear(f"{same!r} is the same in all rows, so there is nothing to tell apart by it")
-            if not others and not (len(self.names) == 2 and self.of("date", "address")):
+            if not others and len(self.of("date", "address")) != 1:  # a single one may be what is to be written
                 return self.texts_alone("language-model")
             raise self.unclear()
         if len(texts) == 2 and not labels and not others:
@@ -103,9 +104,10 @@ class Chooser:
     def pairs(self, task: str) -> Choice:
         wishes = self.wishes
         source, target = wishes.source_column, wishes.target_column
-        candidates = [name for name in self.of("text", "short") if name not in (source, target)]
-        if not (source or target) and len(candidates) < 2:
-            candidates = self.of("text", "short", "label", "number", "date", "address")
+        known = known_pair(self.of(*ANY_TEXT, "label"))
+        candidates = self.sides(1 if source or target else 2, (source, target))
+        if known and set(self.of("text")) <= set(known):
+            candidates = [*known]
         if source and target:
             reasons = ["you named both columns"]
         elif source or target:
@@ -116,17 +118,26 @@ class Chooser:
             reasons = [f"{candidates[0]!r} is the only other column of texts"]
             source, target = source or candidates[0], target or candidates[0]
         else:
-            known = known_pair(candidates)
             if len(candidates) < 2 or len(candidates) > 2:
                 what = "no two columns of texts" if len(candidates) < 2 else f"{len(candidates)} columns of texts"
-                raise self.ask(f"{what} for a source and a target", [BOTH_SIDES])
-            source, target = known or (candidates[0], candidates[1])
+                ways = [f"--source-column {quoted(one)} --target-column {quoted(other)}" for one, other
+                        in permutations(candidates[:3], 2)]  # fmt: skip
+                raise self.ask(f"{what} for a source and a target", ways or [BOTH_SIDES])
+            source, target = candidates
             why = "by their names" if known else f"since {source!r} comes first"
             other = f"--source-column {quoted(target)} --target-column {quoted(source)}"
             reasons = [f"two columns of texts: from {source!r} to {target!r}, {why}; for the other way: {other}"]
         if source == target:
             raise DataError(f"--source-column and --target-column both name {source!r}; name two columns")
         return Choice(task, "pairs", {"source_column": source, "target_column": target}, tuple(reasons))
+
+    def sides(self, needed: int, named: Sequence[str]) -> list[str]:
+        """The columns that are most likely sides of a pair: so many as are needed, or more if they are alike."""
+        found: list[str] = []
+        for kinds in (("text", "short"), ("number", "date", "address"), ("label",), ("key",)):
+            if len(found) < needed:
+                found += [name for name in self.of(*kinds) if name not in named]
+        return found
 
     def labelled(self) -> Choice:
         wishes = self.wishes
@@ -145,7 +156,8 @@ class Chooser:
         labels = [name for name in self.of("label") if name != self.wishes.text_column]
         known = first_known(labels, LABELS)
         if len(labels) == 1:
-            return labels[0], f"{labels[0]!r} has few short values that recur: labels"
+            other = "" if known else "; to have them written letter by letter instead: --task translation"
+            return labels[0], f"{labels[0]!r} has few short values that recur: labels{other}"
         if not labels:
             raise self.unclear("no column has few short values that recur, as labels do")
         if known and sum(bool(first_known([name], LABELS)) for name in labels) == 1:
@@ -209,34 +221,6 @@ class Chooser:
             raise self.ask(what, [f"--task {task} --text-column {quoted(name)}" for name in texts or self.names])
         return Choice(task, "text-table", {"text": known}, (f"{known!r} has texts, each of which is a document",))
 
-    # -- what cannot be decided ---------------------------------------------------------------------------------
-
-    def unclear(self, what: str = "what is to be learned is not clear") -> DataError:
-        texts, short, numbers = self.of("text"), self.of("short"), self.of("number")
-        nested = self.of("object", "list")
-        ways = []
-        for name in texts[:2] or self.of("label")[:2]:
-            rest = [other for other in (*self.of("label"), *short) if other != name]
-            ways += [f"--text-column {quoted(name)} --label-column {quoted(other)}" for other in rest]
-        whole = [*texts, *short, *numbers, *self.of("date", "address", "label")]
-        if len(whole) >= 2:
-            ways.append(f"--task translation --source-column {quoted(whole[0])} --target-column {quoted(whole[1])}")
-        ways += [f"--task language-model --text-column {quoted(name)}" for name in (texts or short)[:2]]
-        if texts and numbers and not self.of("label"):
-            what = (
-                f"{', '.join(map(repr, numbers))} is a number, and there is no task yet that learns to estimate "
-                "numbers; divided into classes (low, middle, high) it would be a label"
-            )
-        if nested and not texts:
-            what = f"{', '.join(map(repr, nested))} holds lists or objects; write their texts under keys of their own"
-        return self.ask(what, ways or [BOTH_SIDES, "--text-column X --label-column Y"])
-
-    def ask(self, what: str, ways: Sequence[str]) -> DataError:
-        seen = "; ".join(column.told() for column in self.columns.values())
-        return DataError(f"{self.where}: {what}. Its columns: {seen}. Say which with one of:\n" + "\n".join(
-            f"  {way}" for way in dict.fromkeys(ways)
-        ))  # fmt: skip
-
 
 def texts_by_name(columns: Sequence[Column]) -> list[Column]:
     """With no texts among the columns, one that is called so has them, even if they recur as labels do."""
@@ -244,8 +228,3 @@ def texts_by_name(columns: Sequence[Column]) -> list[Column]:
         return [*columns]
     called = first_known([column.name for column in columns if column.kind in ("label", "short")], TEXTS)
     return [replace(column, kind="text") if column.name == called else column for column in columns]
-
-
-def quoted(name: str) -> str:
-    """As it is typed in a shell."""
-    return name if name.replace("_", "").replace("-", "").isalnum() else f"'{name}'"

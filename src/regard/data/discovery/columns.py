@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from regard.data.discovery.header import is_number
 from regard.data.discovery.names import IDS
 from regard.data.discovery.tables import MISSING, Table, told
 
@@ -30,7 +29,9 @@ DATE = re.compile(
     r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ,].*)?|\d{1,2}:\d{2}(:\d{2}.*)?|\w{3} \w{3} \d{1,2} \d{2}:\d{2}:\d{2} .*"
 )
 ADDRESS = re.compile(r"(https?|ftp)://\S+|www\.\S+", re.IGNORECASE)
-KEY = re.compile(r"[A-Za-z_.#-]{0,12}[0-9]+|[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,64}", re.IGNORECASE)
+KEY = re.compile(r"[A-Za-z_.#-]{0,12}[0-9]+")
+HASH = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{16,64}", re.IGNORECASE)
+DIGITS = "0123456789"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,8 @@ def kind_of(name: str, values: Sequence[str], distinct: int) -> Kind:
         return "date"
     if mostly(values, ADDRESS.fullmatch):
         return "address"
-    if distinct >= NEARLY * count and mostly(values, KEY.fullmatch):
+    counted = mostly(values, KEY.fullmatch) and len({one.rstrip(DIGITS) for one in values}) == 1
+    if distinct >= NEARLY * count and (counted or mostly(values, HASH.fullmatch)):
         return "key"
     words = sorted(len(one.split()) for one in values)
     lengths = sorted(map(len, values))
@@ -116,6 +118,14 @@ def _kind_of_numbers(values: Sequence[str], distinct: int) -> Kind:
 
 def mostly(values: Sequence[Any], holds: Callable[[Any], object]) -> bool:
     return sum(bool(holds(one)) for one in values) >= NEARLY * len(values)
+
+
+def is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def recurs(count: int, distinct: int) -> bool:

@@ -125,8 +125,9 @@ class SplitFiles:
     aside: tuple[Path, ...] = ()  # files of a folder that are none of the splits
 
     @classmethod
-    def of(cls, given: Given, files: Sequence[Path]) -> SplitFiles:
-        """Splits by the names of these files; one alone is for training, whatever its name is."""
+    def of(cls, given: Given, files: Sequence[Path], *, strict: bool = False) -> SplitFiles:
+        """Splits by the names of these files; one alone is for training, whatever its name is. ``strict``: in a folder
+        names tell only where some are for training and others are not, since a text about testing may be called so."""
         within = given.folder
         if len(files) == 1:
             beside = tuple(siblings(files[0])) if within is None else ()
@@ -140,6 +141,8 @@ class SplitFiles:
                 f"{listed(files)}: all are named for validation or testing, and none for training; name a file to "
                 "learn from, too, such as train.csv"
             )
+        if within is not None and not (train and held) and (strict or not held):
+            return cls(tuple(files))
         if within is not None and train:
             return cls._by_role(train, held, (), unnamed)
         beside = tuple(siblings(train[0])) if within is None and len(train) == 1 and not held else ()

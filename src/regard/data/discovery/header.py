@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from regard.data.discovery.names import KNOWN
 
 NAME = re.compile(r"[^\W\d][\w .:/()#-]{0,39}")
+DIGIT = re.compile(r"\d")
+MOSTLY = 0.95
 LONGER = 2  # texts are so many times as long as their column's name
 CHECKED = 2000  # rows
 
@@ -33,7 +35,7 @@ def has_names(first: Sequence[str], rows: Sequence[Sequence[str]], named: Sequen
         filled = [one for one in column if one]
         if not cell:
             continue
-        if filled and all(is_number(one) for one in filled):
+        if filled and not DIGIT.search(cell) and sum(map(bool, map(DIGIT.search, filled))) >= MOSTLY * len(filled):
             return True, f"{cell!r} stands above numbers"
         if cell in set(column) and len(set(column)) < len(column) / 2:
             return False, f"{cell!r} stands in other lines too"
@@ -42,11 +44,3 @@ def has_names(first: Sequence[str], rows: Sequence[Sequence[str]], named: Sequen
         if filled and cell not in filled and len(set(filled)) <= len(filled) / 10:
             return True, f"{cell!r} stands in no other line, and what does recurs"
     return False, "its first line looks like the others"
-
-
-def is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -30,9 +30,12 @@ MEASURED = 16 << 20  # bytes
 PIECE = 1 << 16
 FEWEST_BYTES = 100  # of a text of which ends can be set aside
 SHARE = 0.1
+UNSPACED = ("Han", "Hiragana", "Katakana", "Thai", "Lao", "Khmer", "Myanmar")
+LISTED_WORDS, LISTED_CHARACTERS, FEWEST_LISTED = 3, 80, 50
+NEARLY = 0.97  # of all lines, empty ones among them
 NO_TEXTS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".wav", ".flac", ".ogg", ".mp3", ".npy", ".npz", ".pt", ".bin",
             ".safetensors", ".pkl", ".so", ".exe", ".pyc")  # fmt: skip
-MANY = 20  # files of which each is told
+MANY = 5  # files of which each is told
 FEW = 3  # files that a recipe names one by one, even where a pattern would do
 
 
@@ -54,16 +57,18 @@ class RunningText:
                 f"running text is read unpacked; unpack {listed(packed)} first, e.g. with: gunzip {packed[0].name}"
             )
         filled = [path for path in paths if path.stat().st_size]
-        files = SplitFiles.of(given, filled or paths)
+        files = SplitFiles.of(given, filled or paths, strict=True)
         held = {split: {path: check_text(path) for path in own} for split, own in files.by_name().items()}
         sizes = {split: sum(one.lines for one in own.values()) for split, own in held.items()}
         facts = facts_of(held[TRAIN])
         shares, reasons, warnings = set_aside(held[TRAIN], set(held))
+        documents, why, unsure = documents_of(facts, held[TRAIN])
         entries = {split: named(own, given) for split, own in files.by_name().items()}
         aside = [path for path in given.files if path not in set(paths)]
         empty = len(paths) - len(filled)
         left = sizes[TRAIN]
         examples = {TRAIN: left}
+        share_keys = {f"{split}_share": share for split, share in shares.items()}
         for split, share in shares.items():
             examples[split] = round(left * share)
             examples[TRAIN] -= examples[split]
@@ -75,13 +80,14 @@ class RunningText:
         told += [f"{numbered(empty, 'file is', 'files are')} empty"] if empty else []
         return Discovery(
             wishes.task or LANGUAGE_MODELS[0],
-            {"kind": "text", **split_table(entries), **{f"{split}_share": share for split, share in shares.items()}},
+            {"kind": "text", **documents, **split_table(entries), **share_keys},
             tuple(told),
-            (f"{listed(paths)}: running text, so what is learned is how it goes on", *files.reasons, *reasons),
+            (f"{listed(paths)}: running text, so what is learned is how it goes on", *why, *files.reasons,
+             *reasons),
             facts,
             examples={split: examples.get(split, sizes.get(split, 0)) for split in {**dict.fromkeys(SPLITS), **sizes}
                       if split in examples or split in sizes},
-            warnings=tuple(warnings),
+            warnings=(*warnings, *unsure),
         )  # fmt: skip
 
 
@@ -123,6 +129,21 @@ def named(paths: Sequence[Path], given: Given) -> list[str]:
         if found == set(paths) and not is_pattern(root):
             return [str(pattern) for pattern in patterns]
     return [str(path) for path in paths]
+
+
+def documents_of(facts: TextFacts, files: dict[Path, TextFile]) -> tuple[dict[str, str], list[str], list[str]]:
+    """Whether every line is a document of its own, as in a list of names; why, and what is to be warned of."""
+    lines = [line for text in pieces_of(files) for line in text.split("\n")]
+    filled = [line for line in lines if line.strip()]
+    unspaced = any(facts.scripts.get(script, 0) > 0.5 for script in UNSPACED)
+    short = sum(len(line.split()) <= LISTED_WORDS and len(line) <= LISTED_CHARACTERS for line in filled)
+    if unspaced or len(filled) < FEWEST_LISTED or short < NEARLY * len(lines):
+        return {}, [], []
+    is_sorted = filled == sorted(filled) or filled == sorted(filled, key=str.lower)
+    warning = (
+        "the lines are in the order of the alphabet, so what is set aside at the end is unlike the rest; shuffle them"
+    )
+    return {"documents": "line"}, ["a list of short lines: each is a document of its own"], [warning] * is_sorted
 
 
 # -- what the text is like --------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -15,12 +15,11 @@ from regard.data.discovery.found import Discovery, Wishes, numbered
 from regard.data.discovery.given import ROLES, Given, SplitFiles, ending, listed
 from regard.data.discovery.picture_facts import go_by as pictures_go_by
 from regard.data.discovery.picture_facts import measure_pictures
+from regard.data.discovery.rows import ROWS
 from regard.data.discovery.structured import Choice
 from regard.data.discovery.tables import Dialect, Table, is_table, read_table_of, told
-from regard.data.discovery.tally import Findings, Seen, Tally, given_text
+from regard.data.discovery.tally import Findings, Tally, given_text
 from regard.data.readers import some
-from regard.data.sources.questions import references
-from regard.data.sources.tagged import listed as items_of
 from regard.data.tables import JSON_SUFFIXES, SEPARATORS
 
 SEPARATOR_NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons"}
@@ -59,7 +58,7 @@ class Tables:
         keys = {key: first.key(name) for key, name in choice.columns.items()}
         data = {"kind": choice.kind, **keys, **form(first)}
         entries = {split: [str(table.path) for table in own] for split, own in read.items()}
-        given_name, answer_name = names_of(choice)
+        given_name, answer_name = names_of(choice, first)
         measure = measure_pictures if choice.kind == PICTURE_TABLE else given_text
         found = Findings(choice.task, data, files, entries, tallies, given_name, answer_name, "row", measure)
         found.observations += [f"{table.path.name}: {seen(table)}" for own in read.values() for table in own]
@@ -188,9 +187,9 @@ def split_column(table: Table, choice: Choice) -> list[str]:
 # -- rows -------------------------------------------------------------------------------------------------------
 
 
-def names_of(choice: Choice) -> tuple[str, str]:
+def names_of(choice: Choice, table: Table) -> tuple[str, str]:
     """What inputs are called, and answers where they are texts."""
-    columns = choice.columns
+    columns = {key: name if table.header else f"column {name}" for key, name in choice.columns.items()}
     if choice.kind == "pairs":
         return columns["source_column"], columns["target_column"]
     if choice.kind == "questions":
@@ -221,40 +220,3 @@ def go_by(table: Table, choice: Choice, tally: Tally) -> list[str]:
     if wrong:
         raise DataError(f"{table.path}: {some(wrong)}. Correct these lines, or take them out")
     return pictures_go_by(shown, tally) if shown else []
-
-
-def pair(cells: Sequence[Any]) -> Seen | None:
-    if not all(isinstance(cell, str) for cell in cells):
-        raise ValueError(f"{next(cell for cell in cells if not isinstance(cell, str))!r}, which is no text")
-    source, target = (told(cell) for cell in cells)
-    return Seen(source, target) if source and target else None
-
-
-def labelled(cells: Sequence[Any]) -> Seen | None:
-    text, label, *second = (told(cell) for cell in cells)
-    return Seen(" ".join([text, *second]), label, (label,)) if text and label and all(second) else None
-
-
-def text_alone(cells: Sequence[Any]) -> Seen | None:
-    text = told(cells[0])
-    return Seen(text) if text else None
-
-
-def tagged(cells: Sequence[Any]) -> Seen | None:
-    words, tags = map(items_of, cells)
-    if len(words) != len(tags):
-        raise ValueError(f"{len(words)} words and {len(tags)} tags")
-    return Seen(" ".join(words), " ".join(tags), tags) if words else None
-
-
-def question(cells: Sequence[Any]) -> Seen | None:
-    asked, context = told(cells[0]), told(cells[1])
-    answers = references(cells[2], None)
-    return Seen(f"{asked}\t{context}", answers[0].text if answers else "") if asked and context else None
-
-
-ROWS: Mapping[str, Callable[[Sequence[Any]], Seen | None]] = {
-    "pairs": pair, "labelled": labelled, "text-table": text_alone, "tagged": tagged, "questions": question,
-    "pictures": labelled,
-}  # fmt: skip
-"""How a row of each kind of data is read: None where it is skipped, a ValueError where it is wrong."""
