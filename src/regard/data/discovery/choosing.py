@@ -156,7 +156,7 @@ class Chooser:
         labels = [name for name in self.of("label") if name != self.wishes.text_column]
         known = first_known(labels, LABELS)
         if len(labels) == 1:
-            other = "" if known else "; to have them written letter by letter instead: --task translation"
+            other = "" if known else "; to have them written as texts instead: --task translation"
             return labels[0], f"{labels[0]!r} has few short values that recur: labels{other}"
         if not labels:
             raise self.unclear("no column has few short values that recur, as labels do")

@@ -11,7 +11,7 @@ TEXTS = (
 )  # fmt: skip
 LABELS = (
     "label", "labels", "class", "category", "sentiment", "intent", "tag", "topic", "target", "y", "stars", "rating",
-    "polarity", "emotion", "gold_label", "classes", "is_spam", "language", "lang", "nationality",
+    "polarity", "emotion", "mood", "gold_label", "classes", "is_spam", "language", "lang", "nationality",
 )  # fmt: skip
 IDS = ("id", "_id", "idx", "index", "uuid", "guid", "key", "no", "nr", "row", "line", "unnamed: 0", "")
 PAIRS = (
