@@ -23,7 +23,7 @@ def table(tmp_path: Path) -> Path:
 
 def test_a_table_becomes_a_run_that_answers(table: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    done = regard("train", table, "--out", run, "--budget", "20s", "--json")
+    done = regard("train", table, "--out", run, "--budget", "10m", "--json")
     assert done.json["run"] == str(run)
     assert "found    2 labels: " in done.err
     assert "so       'text' has the texts" in done.err
@@ -37,7 +37,7 @@ def test_a_table_becomes_a_run_that_answers(table: Path, tmp_path: Path) -> None
 
 def test_init_writes_a_recipe_that_trains(table: Path, tmp_path: Path) -> None:
     recipe = tmp_path / "mine" / "colours.toml"
-    done = regard("init", table, "--out", recipe, "--budget", "10s", "--set", "training.steps=5")
+    done = regard("init", table, "--out", recipe, "--budget", "10m", "--set", "training.steps=5")
     assert done.code == 0, done.err
     text = recipe.read_text()
     assert text.startswith("# colours.csv: 200 rows, columns text, label\n")

@@ -90,7 +90,7 @@ def test_a_text_becomes_a_language_model(tmp_path: Path) -> None:
 
 def test_time_decides_size_and_steps_and_much_of_it_is_not_spent_on_learning_by_heart(tmp_path: Path) -> None:
     found = labelled(tmp_path)
-    _, short_recipe = decided(found, tmp_path / "short", 6)
+    _, short_recipe = decided(found, tmp_path / "short", 60)
     long, long_recipe = decided(found, tmp_path / "long", 600)
     assert short_recipe.training.steps >= 100
     assert short_recipe.model.width <= long_recipe.model.width
@@ -112,7 +112,7 @@ def test_a_hopeless_budget_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", [labelled, pairs])
 def test_the_written_recipe_is_the_decided_one_with_its_reasons(make: type, tmp_path: Path) -> None:
-    proposal, recipe = decided(make(tmp_path), tmp_path / "run", 30)
+    proposal, recipe = decided(make(tmp_path), tmp_path / "run", 300)
     path = tmp_path / "written.toml"
     path.write_text(proposal.to_toml(), encoding="utf-8")
     again = Recipe.read(path)

@@ -24,6 +24,7 @@ USUAL_BUDGET = "30m"
 TASK = typer.Option("", "--task", metavar="TASK", help="What to learn from files: translation, classification, …")
 SOURCE_COLUMN = typer.Option("", "--source-column", metavar="NAME", help="Column to translate from.")
 TARGET_COLUMN = typer.Option("", "--target-column", metavar="NAME", help="Column to translate into.")
+SECOND_COLUMN = typer.Option("", "--second-column", metavar="NAME", help="Column of a second text, for labels of two.")
 TEXT_COLUMN = typer.Option("", "--text-column", metavar="NAME", help="Column of the texts.")
 LABEL_COLUMN = typer.Option("", "--label-column", metavar="NAME", help="Column of the labels.")
 

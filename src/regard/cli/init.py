@@ -10,6 +10,7 @@ import typer
 
 from regard.cli.automatic import (
     LABEL_COLUMN,
+    SECOND_COLUMN,
     SOURCE_COLUMN,
     TARGET_COLUMN,
     TASK,
@@ -38,6 +39,7 @@ def init(
     source_column: str = SOURCE_COLUMN,
     target_column: str = TARGET_COLUMN,
     text_column: str = TEXT_COLUMN,
+    second_column: str = SECOND_COLUMN,
     label_column: str = LABEL_COLUMN,
     settings: list[str] = typer.Option([], "--set", metavar="A.B=C", help="Fix a value by its path; repeatable."),
     as_json: bool = JSON_OPTION,
@@ -62,7 +64,7 @@ def init(
         say(f"[dim]{plain(text)} …[/dim]", to=notes)
 
     deadline = Deadline(given.seconds, time.monotonic())
-    wishes = Wishes(task, source_column, target_column, text_column, label_column=label_column)
+    wishes = Wishes(task, source_column, target_column, text_column, second_column, label_column)
     made = from_files(files, wishes, settings, deadline, told)
     machine.keep_freed_memory()
     machine.set_threads(made.recipe.training.threads)

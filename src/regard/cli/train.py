@@ -14,6 +14,7 @@ import typer
 
 from regard.cli.automatic import (
     LABEL_COLUMN,
+    SECOND_COLUMN,
     SOURCE_COLUMN,
     TARGET_COLUMN,
     TASK,
@@ -69,6 +70,7 @@ def train(
     source_column: str = SOURCE_COLUMN,
     target_column: str = TARGET_COLUMN,
     text_column: str = TEXT_COLUMN,
+    second_column: str = SECOND_COLUMN,
     label_column: str = LABEL_COLUMN,
     ranks: int = typer.Option(
         1, "--ranks", metavar="N", min=1, help="Number of processes on this machine that share every step.",
@@ -80,7 +82,7 @@ def train(
     if ranks > 1 and budget:
         raise OptionError("--budget measures one process; with --ranks say how many steps: --set training.steps=N")
     wishes = {"task": task, "source_column": source_column, "target_column": target_column,
-              "text_column": text_column, "label_column": label_column}  # fmt: skip
+              "text_column": text_column, "second_column": second_column, "label_column": label_column}  # fmt: skip
     check_files(recipe, [f"--{name.replace('_', '-')}" for name, value in wishes.items() if value])
     words = ["train", *recipe, "--out", str(out), *(word for one in settings for word in ("--set", one))]
     words += [*(["--from", str(start)] if start is not None else []), *(["--resume"] if resume else [])]

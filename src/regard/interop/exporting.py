@@ -67,7 +67,7 @@ def to_ctranslate2(run: Run, out: Path, dtype: str) -> Exported:
 def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
     """config.json, model.safetensors, generation_config.json and the tokenizer's files."""
     check_no_head(run)
-    where, table = str(run.folder.path), run.recipe.model.model_dump()
+    where, table = str(run.folder.path), run.recipe.model.settled().model_dump()
     family = family_of_model(table, where)
     context = text_context(run) if family.task != "translation" else 0
     if "context" in table:

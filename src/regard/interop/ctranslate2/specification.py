@@ -28,7 +28,7 @@ NORM_EPSILON = 1e-5
 
 def check_expressible(run: Run) -> None:
     """One error with every setting that CTranslate2 has no word for."""
-    table, where = run.recipe.model.model_dump(), str(run.folder.path)
+    table, where = run.recipe.model.settled().model_dump(), str(run.folder.path)
     if table["kind"] not in KINDS:
         raise OptionError(
             f"{where}: model.kind = {table['kind']!r} cannot be written for CTranslate2; "
@@ -92,7 +92,7 @@ def norm_epsilon(table: Mapping[str, Any]) -> float:
 def specification(run: Run) -> Any:
     """The filled specification, vocabularies included."""
     check_expressible(run)
-    table = run.recipe.model.model_dump()
+    table = run.recipe.model.settled().model_dump()
     return translator(run, table) if table["kind"] == "transformer" else writer(run, table)
 
 

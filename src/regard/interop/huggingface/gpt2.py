@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from regard.core.auto import AUTO
 from regard.interop.huggingface.family import HEAD, Family
 from regard.interop.huggingface.settings import ACTIVATIONS, TIED, Setting, Settings
 from regard.interop.huggingface.tensors import Pairing, Transposed, both
@@ -16,7 +17,7 @@ SETTINGS = Settings(
         Setting("n_embd", "width", 768),
         Setting("n_head", "heads", 12),
         Setting("n_positions", "position.max_length", 1024),
-        Setting("n_inner", "feed_forward.width", None),
+        Setting("n_inner", "feed_forward.width", None, usual=AUTO),
         Setting("activation_function", "feed_forward.activation", "gelu_new", ACTIVATIONS),
         Setting("layer_norm_epsilon", "norm.epsilon", 1e-5),
         Setting("resid_pdrop", "dropout", 0.1),

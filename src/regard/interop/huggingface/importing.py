@@ -169,7 +169,8 @@ def recipe_of(folder: Path, family: Family, table: dict[str, Any], specials: Spe
         "task": {"kind": family.task} | ({"context": max_length_of_table(table)} if data == "text" else {}),
         "decoding": decoding_table(folder),
     }
-    return parse(Recipe, tree, where=f"{folder / CONFIG}, as a recipe")
+    made = parse(Recipe, tree, where=f"{folder / CONFIG}, as a recipe")
+    return made.model_copy(update={"model": made.model.settled()})
 
 
 def note_penalty(strategy: Any, notes: list[str]) -> None:

@@ -34,18 +34,19 @@ BOOKKEEPING = frozenset(
 class Setting:
     """One setting. ``default`` is theirs where config.json is silent; ``words`` translates values.
 
-    Where their default is null ("as usual"), it is our 0.
+    Where their default is null ("as usual"), it is our ``usual``.
     """
 
     theirs: str
     ours: str
     default: Any
     words: Mapping[Any, Any] | None = None
+    usual: Any = 0
 
     def read(self, config: Mapping[str, Any], problems: list[str]) -> Any:
         found = config.get(self.theirs, self.default)
         if self.words is None:
-            return 0 if found is None else found
+            return self.usual if found is None else found
         if not isinstance(found, str | bool) or found not in self.words:
             problems.append(f"{self.theirs} = {found!r}; known are {', '.join(map(repr, self.words))}")
         else:
@@ -55,7 +56,7 @@ class Setting:
     def write(self, table: Mapping[str, Any], problems: list[str]) -> Any:
         value = at(table, self.ours)
         if self.words is None:
-            return None if self.default is None and value == 0 else value
+            return None if self.default is None and value == self.usual else value
         for theirs, ours in self.words.items():
             if ours == value:
                 return theirs

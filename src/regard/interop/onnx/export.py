@@ -178,7 +178,7 @@ def about(run: Run) -> dict[str, Any]:
         "longest": longest,
         "opset": OPSET,
         "regard": regard.__version__,
-        "model": run.recipe.model.model_dump(),
+        "model": run.recipe.model.settled().model_dump(),
     }
 
 

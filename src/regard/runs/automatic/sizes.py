@@ -50,7 +50,7 @@ def decide_size(
         if rules.is_too_large(found.parameters, gathered.extent.positions * proposal.positions_each):
             break
     assert kept is not None, "a proposal has a size at the least"
-    if kept.steps < FEWEST_STEPS:
+    if kept.steps < FEWEST_STEPS and not any(one.startswith("training.steps=") for one in settings):
         raise too_short(deadline, kept.pace, kept.steps)
     epochs = kept.seen / max(1, gathered.extent.positions * proposal.positions_each)
     steps, why = kept.steps, f"what fits into {in_words(deadline.seconds)}: {kept.pace.seconds_per_step:.3g} s a step"
