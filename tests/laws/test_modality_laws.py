@@ -87,6 +87,7 @@ SUBJECTS = [
     text(kind="whitespace", minimum_frequency=1),
     text(kind="character"),
     text(kind="byte"),
+    text(kind="per-side", joint=False, source={"kind": "character"}, target={"kind": "bpe", "vocabulary": 280}),
     text(kind="code", vocabulary=280),
     text(kind="wordpiece", vocabulary=60, minimum_frequency=1),
     text(kind="imported", sos=2, eos=1, unk=3),  # symbols in another order, and none for padding

@@ -75,7 +75,9 @@ TREES: dict[str, dict[str, Any]] = {
 """One tiny recipe of every kind of task, and one whose loss does not add over examples."""
 
 DECLARED: dict[str, set[str]] = {
-    "translation": {"ChecksLengths", "Compares", "HasYardsticks", "ScoresPairs", "Translates", "Probeable"},
+    "translation": {
+        "ChecksLengths", "Compares", "HasYardsticks", "ScoresInDetail", "ScoresPairs", "Translates", "Probeable",
+    },
     "parsing": {"ChecksLengths", "Compares", "HasYardsticks", "ScoresPairs", "Translates", "Probeable"},
     "language-model": {"Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
     "streams": {"Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
@@ -444,9 +446,20 @@ def probes(subject: Subject) -> None:
     assert torch.equal(same.inputs.values, task.probe_examples(session, again).inputs.values)
 
 
+def scores_in_detail(subject: Subject) -> None:
+    found = subject.task.score_in_detail(subject.session, "test")
+    plain = subject.task.score(subject.session, "test")
+    assert {name: found.scores[name] for name in plain if name in found.scores} == {
+        name: value for name, value in plain.items() if name in found.scores
+    }
+    assert found.scores
+    assert len(found.answers) == len(subject.test)
+    assert found.seconds > 0
+
+
 CHECKS: dict[str, Callable[[Subject], None]] = {
     "HasHead": head, "ChecksLengths": lengths, "Stateful": state, "Derives": derived, "Samples": samples,
-    "Compares": compares, "ScoresPairs": scores_pairs, "HasYardsticks": has_yardsticks,
+    "Compares": compares, "ScoresPairs": scores_pairs, "ScoresInDetail": scores_in_detail, "HasYardsticks": has_yardsticks,
     "Translates": translates, "Continues": continues,
     "Fills": fills, "Classifies": classifies, "Tags": tags, "AnswersQuestions": answers_questions, "HasLabels": labels,
     "Probeable": probes,

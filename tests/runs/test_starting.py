@@ -15,7 +15,8 @@ from regard.runs.train import train
 from regard.training import checkpoints
 
 TINY = {"kind": "bert", "layers": 2, "width": 16, "heads": 2, "dropout": 0.0, "position": {"max_length": 40}}
-QUICK = {"steps": 4, "batch_tokens": 256, "threads": 1, "learning_rate": 1e-3, "checkpoint_every": 2}
+QUICK = {"steps": 4, "batch_tokens": 256, "threads": 1, "learning_rate": 1e-3, "checkpoint_every": 2,
+         "validate_every": 2, "schedule": {"kind": "constant"}}  # fmt: skip
 SMALL = {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "width": 16, "heads": 2}
 WORLD = {"train_size": 200, "validation_size": 20, "test_size": 20}
 

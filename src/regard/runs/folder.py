@@ -106,16 +106,21 @@ def same_recipe(held_tree: dict[str, Any], given_toml: str) -> bool:
     """Settings that came into being after a run was made count as they are by default."""
     from regard.runs.recipe import Recipe  # it needs every part of the house; most who ask for a folder need none
 
-    if held_tree == tomllib.loads(given_toml):
+    given = tomllib.loads(given_toml)
+    if agree(held_tree, given):
         return True
     try:
         held = Recipe.of(held_tree)  # its paths made absolute, as those of the given one are
         undecided = held.model_copy(update={"task": held.task.unresolved()})  # without what the data decided
-        given = tomllib.loads(given_toml)
         trees = [tomllib.loads(one.to_toml()) for one in (held, undecided)]
-        return any(filled(given, tree) == tree for tree in trees)
+        return any(agree(tree, given) for tree in trees)
     except RecipeError:
         return False
+
+
+def agree(held: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """Whether nothing differs but what the given recipe leaves to be decided."""
+    return not differences(held, filled(given, held))
 
 
 def differences(
