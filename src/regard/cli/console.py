@@ -21,10 +21,13 @@ from regard.runs.journal import SilentObserver
 console = Console(highlight=False, emoji=False)
 notes = Console(stderr=True, highlight=False, emoji=False)
 
-JSON_OPTION = typer.Option(
-    False, "--json", metavar="",
-    help="Print one JSON object to standard output; everything else goes to standard error."
-)
+
+def flag(name: str, meaning: str) -> Any:
+    """An option that is given or not, and takes no value."""
+    return typer.Option(False, name, metavar="", help=meaning)
+
+
+JSON_OPTION = flag("--json", "Print one JSON object to standard output; everything else goes to standard error.")
 
 
 def without_colour() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.console import JSON_OPTION, counting, write_json
+from regard.cli.console import JSON_OPTION, counting, flag, write_json
 from regard.cli.engine import ENGINE, ENGINE_DTYPE, with_engine
 from regard.cli.printing import check_no_decoding, chooses
 from regard.cli.score_tables import show_scores
@@ -39,7 +39,7 @@ def evaluate(
         help="Read --data with other settings, such as data.label=stars; repeatable.",
     ),
     beam: int = typer.Option(0, "--beam", metavar="N", min=0, help=BEAM, show_default=False),
-    greedy: bool = typer.Option(False, "--greedy", metavar="", help=GREEDY),
+    greedy: bool = flag("--greedy", GREEDY),
     against: Path = typer.Option(
         None, "--against", metavar="RUN", help="Compare with another run: paired significance test on the same inputs."
     ),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.console import JSON_OPTION, notes, plain, say, write_json
+from regard.cli.console import JSON_OPTION, flag, notes, plain, say, write_json
 
 EXAMPLES = """\b
 Examples:
@@ -24,9 +24,7 @@ GIVEN = {
 def import_(
     folder: Path = typer.Argument(help="Hugging Face folder of a GPT-2, Llama, Marian, BERT, … with its tokenizer."),
     out: Path = typer.Option(..., "--out", metavar="RUN", help="Run folder to create."),
-    convert: bool = typer.Option(
-        False, "--convert", metavar="", help="Read pickled weights (tensors only, no code is run)."
-    ),
+    convert: bool = flag("--convert", "Read pickled weights (tensors only, no code is run)."),
     ignored: list[str] = typer.Option(
         [], "--ignore", metavar="NAME", help="Ignore this key of config.json; repeatable."
     ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from regard.cli.console import JSON_OPTION, counting, plain, say, write_json
+from regard.cli.console import JSON_OPTION, counting, flag, plain, say, write_json
 from regard.core.errors import OptionError
 from regard.core.files import write_text
 
@@ -35,13 +35,11 @@ def look(
         [], "--target", metavar="TEXT", help="Force a translation model to this answer; one per text."
     ),
     out: Path = typer.Option(None, "--out", metavar="FILE", help="Output page; default: look.html in the run folder."),
-    open_: bool = typer.Option(False, "--open", metavar="", help="Open the page in the browser."),
+    open_: bool = flag("--open", "Open the page in the browser."),
     png: Path = typer.Option(None, "--png", metavar="FOLDER", help="Also write figures as PNG, one per chosen head."),
     layers: str = typer.Option("", "--layers", metavar="N,…", help="Show only these in full, counted from 0."),
     heads: str = typer.Option("", "--heads", metavar="N,…", help="Show only these in full, counted from 0."),
-    idea: bool = typer.Option(
-        False, "--idea", metavar="", help="Write an interactive page about the idea of attention; needs no run."
-    ),
+    idea: bool = flag("--idea", "Write an interactive page about the idea of attention; needs no run."),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Write a page that shows what happens inside a model: one file, no network."""

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from regard.cli import check, compare, demo, evaluate, export, import_, init, look, predict, recipes, search, train
-from regard.cli.console import notes, plain, say, without_colour
+from regard.cli.console import flag, notes, plain, say, without_colour
 from regard.core.errors import RegardError
 
 app = typer.Typer(
@@ -32,10 +32,8 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def options(
-    no_color: bool = typer.Option(
-        False, "--no-color", metavar="", help="Turn colour off (like the environment variable NO_COLOR)."
-    ),
-    debug: bool = typer.Option(False, "--debug", metavar="", help="Show the traceback of an error."),
+    no_color: bool = flag("--no-color", "Turn colour off (like the environment variable NO_COLOR)."),
+    debug: bool = flag("--debug", "Show the traceback of an error."),
     version: bool = typer.Option(
         False, "--version", metavar="", callback=_version, is_eager=True, help="Print the version."
     ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.console import JSON_OPTION, counting, read_lines, write_json
+from regard.cli.console import JSON_OPTION, counting, flag, read_lines, write_json
 from regard.cli.engine import ENGINE, ENGINE_DTYPE, with_engine
 from regard.cli.printing import check_no_decoding, chooses, print_choices, spread
 from regard.cli.strategy import BEAM, GREEDY, choose, said
@@ -41,7 +41,7 @@ def predict(
     ),
     file: Path = typer.Option(None, "--file", metavar="FILE", help="Read inputs from a file, one per line."),
     beam: int = typer.Option(0, "--beam", metavar="N", min=0, help=BEAM, show_default=False),
-    greedy: bool = typer.Option(False, "--greedy", metavar="", help=GREEDY),
+    greedy: bool = flag("--greedy", GREEDY),
     temperature: float = typer.Option(
         None, "--temperature", metavar="T", min=0.0, help="Sample with this temperature; higher is more random."
     ),
@@ -67,11 +67,8 @@ def predict(
         1, "--n-best", metavar="N", min=1,
         help="Print the N best answers per input, prefixed with input number and rank."
     ),
-    scores: bool = typer.Option(False, "--scores", metavar="", help="Print the log-probability before each answer."),
-    alignment: bool = typer.Option(
-        False, "--alignment", metavar="",
-        help="Print word alignments (source-target, counted from 0) after each answer."
-    ),
+    scores: bool = flag("--scores", "Print the log-probability before each answer."),
+    alignment: bool = flag("--alignment", "Print word alignments (source-target, counted from 0) after each answer."),
     reference: Path = typer.Option(
         None, "--reference", metavar="FILE", help="Score these answers, one per line, instead of decoding."
     ),
@@ -82,15 +79,13 @@ def predict(
     stop: list[str] = typer.Option(
         [], "--stop", metavar="TEXT", help="Stop before this string; repeatable."
     ),
-    echo: bool = typer.Option(False, "--echo", metavar="", help="Print the prompt before its continuation."),
-    interactive: bool = typer.Option(False, "--interactive", metavar="", help="Start an interactive session."),
+    echo: bool = flag("--echo", "Print the prompt before its continuation."),
+    interactive: bool = flag("--interactive", "Start an interactive session."),
     shots: Path = typer.Option(
         None, "--shots", metavar="FILE",
         help="Few-shot examples put before every prompt, one per line: input TAB answer."
     ),
-    keep_end: bool = typer.Option(
-        False, "--keep-end", metavar="", help="Keep only the end of a prompt that is longer than the context."
-    ),
+    keep_end: bool = flag("--keep-end", "Keep only the end of a prompt that is longer than the context."),
     context: Path = typer.Option(
         None, "--context", metavar="FILE",
         help="Context for all questions; without it, question and context are separated by a tab."

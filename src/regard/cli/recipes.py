@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.console import JSON_OPTION, console, notes, plain, say, write_json
+from regard.cli.console import JSON_OPTION, console, flag, notes, plain, say, write_json
 from regard.core.config import nearest
 from regard.core.errors import RecipeError
 
@@ -61,9 +61,7 @@ def list_recipes(as_json: bool = JSON_OPTION) -> None:
 @app.command("show")
 def show_recipe(
     name: str = typer.Argument(help="A shipped recipe."),
-    full: bool = typer.Option(
-        False, "--full", metavar="", help="Write out every default, and what became of it (auto: the data decides)."
-    ),
+    full: bool = flag("--full", "Write out every default, and what became of it (auto: the data decides)."),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Show a recipe, as shipped or complete.

@@ -23,7 +23,7 @@ from regard.cli.automatic import (
     from_files,
     is_recipe,
 )  # fmt: skip
-from regard.cli.console import JSON_OPTION, TrainingBar, notes, plain, say, write_json
+from regard.cli.console import JSON_OPTION, TrainingBar, flag, notes, plain, say, write_json
 from regard.cli.ranks import shared
 from regard.core.errors import OptionError
 
@@ -59,9 +59,7 @@ def train(
         None, "--from", metavar="RUN",
         help="Start from the model, tokenizer and weights of this run; task heads are new."
     ),
-    resume: bool = typer.Option(
-        False, "--resume", metavar="", help="Continue from the newest complete checkpoint in the folder."
-    ),
+    resume: bool = flag("--resume", "Continue from the newest complete checkpoint in the folder."),
     budget: str = typer.Option(
         "", "--budget", metavar="TIME",
         help="90s, 10m or 1h for everything, turned into steps by a short measurement (files: by default 30m); or "

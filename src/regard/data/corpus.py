@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Self
 
 from regard.core.errors import DataError
-from regard.data.examples import AnyExample, HasTexts
+from regard.data.examples import AnyExample, HasTexts, Recorded
 from regard.data.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Recorded):
     """A source and its target; ``line`` (from 1) and ``origin`` say where they were read."""
 
     source: str
@@ -28,9 +28,6 @@ class Pair:
 
     def sides(self) -> tuple[Iterable[str], ...]:
         return (self.source,), (self.target,)
-
-    def record(self) -> dict[str, Any]:
-        return asdict(self)
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:

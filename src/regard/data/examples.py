@@ -84,6 +84,14 @@ class HasLabel(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An example that is kept field by field."""
+
+    def record(self) -> dict[str, Any]:
+        return asdict(self)
+
+
 class OfClass:
     """What is to be said of an example, where that is the class that it belongs to."""
 
@@ -153,7 +161,7 @@ class Labelled(OfClass, InTexts, Generic[Raw]):
 
 
 @dataclass(frozen=True, slots=True)
-class Unlabelled(InTexts):
+class Unlabelled(Recorded, InTexts):
     """A text of which nothing is to be said."""
 
     text: str
@@ -169,16 +177,13 @@ class Unlabelled(InTexts):
     def texts(self) -> tuple[str, ...]:
         return (self.text,)
 
-    def record(self) -> dict[str, Any]:
-        return asdict(self)
-
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         return cls(**record)
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged(InTexts):
+class Tagged(Recorded, InTexts):
     """A sentence in words, and a tag for each of them."""
 
     words: tuple[str, ...]
@@ -203,9 +208,6 @@ class Tagged(InTexts):
     def texts(self) -> tuple[str, ...]:
         return (self.source,)
 
-    def record(self) -> dict[str, Any]:
-        return asdict(self)
-
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         fields = dict(record)
@@ -228,7 +230,7 @@ class Reference(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(InTexts):
+class Asked(Recorded, InTexts):
     """A question about a context, and its answers; none: the context does not say."""
 
     question: str
@@ -253,9 +255,6 @@ class Asked(InTexts):
 
     def texts(self) -> tuple[str, ...]:
         return self.question, self.context
-
-    def record(self) -> dict[str, Any]:
-        return asdict(self)
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:

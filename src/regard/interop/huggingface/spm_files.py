@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from regard.core.errors import RunError, enumerate_problems
 
@@ -27,8 +28,9 @@ class Kind(IntEnum):
     BYTE = 6
 
 
-@dataclass(frozen=True, slots=True)
-class SentencePiece:
+class SentencePiece(NamedTuple):
+    """One of tens of thousands."""
+
     text: str
     score: float
     kind: Kind

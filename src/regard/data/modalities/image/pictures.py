@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Self
 
-from regard.data.examples import OfClass
+from regard.data.examples import OfClass, Recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledPicture(OfClass):
+class LabelledPicture(Recorded, OfClass):
     """A picture and the class that it belongs to; ``line`` is its place in ``origin``, counted from 1."""
 
     raw: Picture
@@ -41,9 +41,6 @@ class LabelledPicture(OfClass):
 
     def key(self) -> Hashable:
         return self.raw.digest or str(self.raw)
-
-    def record(self) -> dict[str, Any]:
-        return asdict(self)
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
