@@ -85,3 +85,14 @@ def apart(*arguments: object, stdin: bytes = b"", **environment: str) -> subproc
     """``regard ARGUMENTS`` as a process of its own."""
     words = [str(word) for word in (REGARD, *arguments)]
     return subprocess.run(words, input=stdin, capture_output=True, env={**os.environ, **environment})
+
+
+def small_run(recipe: str, out: Path, *, test: int, compositional: int) -> Path:
+    """A run that saw next to nothing of the small world, with so many sentences to be scored on."""
+    settings = (
+        "data.train_size=150", "data.validation_size=5", f"data.test_size={test}",
+        f"data.compositional_size={compositional}", "model.width=16", "training.steps=3", "training.threads=1",
+    )  # fmt: skip
+    trained = regard("train", recipe, "--out", out, "--json", *(word for one in settings for word in ("--set", one)))
+    assert trained.json
+    return out

@@ -8,19 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command import regard
+from command import regard, small_run
 
 from regard.cli.score_tables import order_of, show_scores
-
-SMALL = ("data.train_size=150", "data.validation_size=5", "data.test_size=9", "data.compositional_size=4",
-         "model.width=16", "training.steps=3", "training.threads=1")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def mood(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("mood") / "run"
-    regard("train", "mood", "--out", out, "--json", *(word for one in SMALL for word in ("--set", one))).json  # noqa: B018
-    return out
+    return small_run("mood", tmp_path_factory.mktemp("mood") / "run", test=9, compositional=4)
 
 
 def test_simple_methods_are_shown_for_each_split(mood: Path) -> None:

@@ -5,17 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command import regard
-
-SMALL = ("data.train_size=150", "data.validation_size=5", "data.test_size=7", "data.compositional_size=3",
-         "model.width=16", "training.steps=3", "training.threads=1")  # fmt: skip
+from command import regard, small_run
 
 
 @pytest.fixture(scope="module")
 def tagger(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("tags") / "run"
-    regard("train", "tags", "--out", out, "--json", *(word for one in SMALL for word in ("--set", one))).json  # noqa: B018
-    return out
+    return small_run("tags", tmp_path_factory.mktemp("tags") / "run", test=7, compositional=3)
 
 
 def test_a_line_of_words_and_tags_for_each_line(tagger: Path) -> None:

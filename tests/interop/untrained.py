@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
 
 from regard.core.config import parse
+from regard.core.errors import OptionError
 from regard.core.files import write_text
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.interop.exporting import export
@@ -72,6 +74,13 @@ Exported = tuple[Run, Path]
 def exported(run: Run, folder: Path) -> Exported:
     """The run of a folder, and the folder that it is exported to for ``transformers``."""
     return run, Path(export(folder, "huggingface", folder / "out" / "exported").folder)
+
+
+def refusal(folder: Path) -> str:
+    """Why the run in this folder cannot be written for ``transformers``."""
+    with pytest.raises(OptionError) as caught:
+        export(folder / "run", "huggingface", folder / "exported")
+    return str(caught.value)
 
 
 def there_and_back(run: Run, folder: Path, out: Path) -> Run:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Literal, Protocol, Self, runtime_checkable
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import torch
 from torch import Tensor, nn
@@ -152,19 +153,32 @@ class GatedFeedForward(nn.Module):
         return {self.inner.weight: (self.outer.in_features, self.outer.in_features)}
 
 
-class FeedForwardConfig(FeedForwardPart):
-    """Two layers with ReLU as published, or another activation."""
+class HiddenPart(FeedForwardPart):
+    """A network with a hidden layer, whose width follows from the model's where it is not said."""
 
-    kind: str = "plain"
     width: Annotated[int, Auto(ge=1)] = AUTO
     activation: Activation = "relu"
+    network: ClassVar[type[nn.Module]]
+
+    @abstractmethod
+    def usual_width(self, model_width: int) -> int: ...
 
     def settled(self, model_width: int) -> Self:
-        return self.model_copy(update={"width": decided(self.width, lambda: rules.hidden_width(model_width))})
+        return self.model_copy(update={"width": decided(self.width, lambda: self.usual_width(model_width))})
 
     def build(self, model_width: int, dropout: float) -> nn.Module:
         width = self.settled(model_width).width
-        return FeedForward(model_width, width, ACTIVATIONS[self.activation], dropout)
+        return self.network(model_width, width, ACTIVATIONS[self.activation], dropout)
+
+
+class FeedForwardConfig(HiddenPart):
+    """Two layers with ReLU as published, or another activation."""
+
+    kind: str = "plain"
+    network: ClassVar[type[nn.Module]] = FeedForward
+
+    def usual_width(self, model_width: int) -> int:
+        return rules.hidden_width(model_width)
 
 
 class GeluFeedForwardConfig(FeedForwardConfig):
@@ -173,16 +187,12 @@ class GeluFeedForwardConfig(FeedForwardConfig):
     activation: Activation = "gelu"
 
 
-class GatedFeedForwardConfig(FeedForwardPart):
+class GatedFeedForwardConfig(HiddenPart):
     """Three matrices, SiLU (or GELU) in the gate; two thirds of the usual width have as many parameters."""
 
     kind: str = "gated"
-    width: Annotated[int, Auto(ge=1)] = AUTO
     activation: Activation = "silu"
+    network: ClassVar[type[nn.Module]] = GatedFeedForward
 
-    def settled(self, model_width: int) -> Self:
-        return self.model_copy(update={"width": decided(self.width, lambda: rules.gated_hidden_width(model_width))})
-
-    def build(self, model_width: int, dropout: float) -> nn.Module:
-        width = self.settled(model_width).width
-        return GatedFeedForward(model_width, width, ACTIVATIONS[self.activation], dropout)
+    def usual_width(self, model_width: int) -> int:
+        return rules.gated_hidden_width(model_width)
