@@ -11,7 +11,7 @@ import difflib
 import importlib
 import inspect
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
@@ -118,16 +118,32 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 
-def parse(cls: type[AnyConfig], tree: Mapping[str, Any], where: str = "recipe") -> AnyConfig:
-    """Validates a tree of tables into a configuration, or raises one error that lists every problem."""
+class Unused(ValueError):
+    """Keys of a table that have no effect beside its others, each with the reason; raised where a table is validated."""
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        super().__init__(". ".join(f"{key} has no effect: {why}; leave it out" for key, why in reasons.items()))
+        self.keys = tuple(reasons)
+
+
+def parse(
+    cls: type[AnyConfig], tree: Mapping[str, Any], where: str = "recipe", settings: Iterable[str] = ()
+) -> AnyConfig:
+    """Validates a tree of tables into a configuration, or raises one error that lists every problem.
+
+    ``settings`` are the overrides that the tree holds already. What they leave without effect in the rest of a table
+    makes way for them; what has no effect and was said in the same place as its reason is refused.
+    """
     problems: list[str] = []
-    made = _parse(cls, tree, "", problems)
+    made = _parse(cls, tree, "", problems, set_paths(settings))
     if problems or made is None:
         raise RecipeError(enumerate_problems(where, problems))
     return made
 
 
-def _parse(cls: type[AnyConfig], tree: Mapping[str, Any], path: str, problems: list[str]) -> AnyConfig | None:
+def _parse(
+    cls: type[AnyConfig], tree: Mapping[str, Any], path: str, problems: list[str], given: Collection[str] = ()
+) -> AnyConfig | None:
     values: dict[str, Any] = {}
     healthy = True
     if PRESET in tree and issubclass(cls, Part) and cls.presets:
@@ -141,13 +157,16 @@ def _parse(cls: type[AnyConfig], tree: Mapping[str, Any], path: str, problems: l
             healthy = False
             continue
         before = len(problems)
-        values[key] = _parse_value(field, value, here, problems)
+        values[key] = _parse_value(field, value, here, problems, given)
         healthy &= len(problems) == before
     if not healthy:
         return None
     try:
         return cls.model_validate(values)
     except ValidationError as error:
+        unused = [key for detail in error.errors() for key in _unused_keys(detail)]
+        if unused and sets_below(path, given) and not any(is_set(f"{path}{key}", given) for key in unused):
+            return _parse(cls, {key: tree[key] for key in tree if key not in unused}, path, problems, given)
         problems += [_in_words(path, detail) for detail in error.errors()]
         return None
 
@@ -173,14 +192,34 @@ def _merged(usual: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any
     return made
 
 
-def _parse_value(field: FieldInfo, value: Any, here: str, problems: list[str]) -> Any:
+def set_paths(settings: Iterable[str]) -> list[str]:
+    """The paths that settings such as ``data.train=x`` change."""
+    return [setting.partition("=")[0].strip() for setting in settings]
+
+
+def is_set(key: str, given: Collection[str]) -> bool:
+    """Whether a key, something in it, or a table around it is among the paths."""
+    return any(f"{key}.".startswith(f"{path}.") or path.startswith(f"{key}.") for path in given)
+
+
+def sets_below(table: str, given: Collection[str]) -> bool:
+    """Whether some of the paths change a key of the table, whose path ends in a dot."""
+    return any(path.startswith(table) for path in given)
+
+
+def _unused_keys(detail: Any) -> tuple[str, ...]:
+    error = detail.get("ctx", {}).get("error")
+    return error.keys if isinstance(error, Unused) and not detail["loc"] else ()
+
+
+def _parse_value(field: FieldInfo, value: Any, here: str, problems: list[str], given: Collection[str] = ()) -> Any:
     target = _table_type(field, value, here, problems)
     if target is None:
         return _tuples(value)
     if not isinstance(value, Mapping):
         problems.append(f"{here}: a table is expected, found {value!r}")
         return value
-    return _parse(target, value, f"{here}.", problems)
+    return _parse(target, value, f"{here}.", problems, given)
 
 
 def _table_type(field: FieldInfo, value: Any, here: str, problems: list[str]) -> type[Config] | None:

@@ -11,7 +11,7 @@ from pydantic import Field, SerializeAsAny
 
 from regard.core import rules
 from regard.core.auto import filled
-from regard.core.config import Config, nearest, override, parse, read_toml, to_toml
+from regard.core.config import Config, nearest, override, parse, read_toml, set_paths, to_toml
 from regard.core.errors import RecipeError
 from regard.data import DATA, TOKENIZERS, DataPart, TokenizerPart
 from regard.data.modalities import MODALITIES, ModalityPart
@@ -80,11 +80,14 @@ class Recipe(Config):
     def _parsed(cls, tree: Mapping[str, Any], where: str, base: Path, settings: Iterable[str] = ()) -> Recipe:
         """A tree of today's format, with absolute paths to its data; tables that would have no effect are refused."""
         check_renamed(tree, where)
-        made = parse(cls, tree, where)
-        idle = [] if made.input.is_text else [name for name in ("tokenizer", "decoding") if name in tree]
-        if idle:
+        settings = list(settings)
+        made = parse(cls, tree, where, settings)
+        unused = [] if made.input.is_text else [name for name in ("tokenizer", "decoding") if name in tree]
+        if keys_below("input", settings):  # what the recipe says beside it makes way
+            unused = [name for name in unused if keys_below(name, settings)]
+        if unused:
             raise RecipeError(
-                f"{where}: [{'] and ['.join(idle)}] have no effect where input.kind = {made.input.kind!r}: no text is "
+                f"{where}: [{'] and ['.join(unused)}] have no effect where input.kind = {made.input.kind!r}: no text is "
                 "read or written; leave them out"
             )
         return made.model_copy(update={"data": made.data.located(base, keys_below("data", settings))})
@@ -104,8 +107,8 @@ class Recipe(Config):
 
 def keys_below(table: str, settings: Iterable[str]) -> list[str]:
     """The keys of a table that settings such as ``data.train=x`` change; "" stands for the whole table."""
-    paths = [setting.partition("=")[0].strip() for setting in settings]
-    return [path.removeprefix(table).removeprefix(".") for path in paths if f"{path}.".startswith(f"{table}.")]
+    within = [path for path in set_paths(settings) if f"{path}.".startswith(f"{table}.")]
+    return [path.removeprefix(table).removeprefix(".") for path in within]
 
 
 def shipped_folder() -> Path:
