@@ -54,7 +54,10 @@ class Echo:
     class recipe:
         decoding = Greedy()
 
-    def answers(self, texts: list[str], *_: object) -> list[list[Answer]]:
+        class task:
+            generates = True
+
+    def answers(self, texts: list[str], *_: object, **__: object) -> list[list[Answer]]:
         return [[Answer(text, -1.0, -1.0)] for text in texts]
 
 
@@ -148,6 +151,9 @@ def test_sampling_is_a_function_of_the_seed(run: Path) -> None:
         (("--beam", "2", "--n-best", "3"), "--beam 2 keeps 2 answers and --n-best wants 3; give --beam 3"),
         (("--greedy", "--n-best", "2"), "use --beam N or --temperature T with --n-best"),
         (("--n-best", "2"), "this run's own decoding is greedy, which knows one answer only; use --beam 2"),
+        (("--skip", "1"), "--skip leaves out lines of --file or of standard input, not texts; leave it out"),
+        (("--json", "--jsonl"), "--json writes one object for everything, --jsonl one for each input; choose one"),
+        (("--reference", "in.txt", "--stop", "x"), "scores given answers and writes none; leave out --stop"),
         (("--file", "in.txt"), "give texts on the command line or --file, not both"),
         (("--reference", "in.txt", "--beam", "2"), "--reference scores given answers and decodes nothing"),
         (("--reference", "in.txt", "--seed", "0", "--max-tokens", "3"), "the way of decoding: --seed, --max-tokens"),
@@ -160,7 +166,11 @@ def test_what_does_not_go_together(run: Path, options: tuple[str, ...], message:
 
 
 @pytest.mark.parametrize(
-    "options", [("--beam", "-1"), ("--top-p", "1.5"), ("--seed", "x"), ("--seed", "-1"), ("--bean", "3")]
+    "options",
+    [
+        ("--beam", "-1"), ("--beam", "0"), ("--n-best", "0"), ("--max-tokens", "0"), ("--skip", "-1"),
+        ("--top-p", "1.5"), ("--seed", "x"), ("--seed", "-1"), ("--bean", "3"),
+    ],
 )
 def test_a_value_out_of_range_is_a_matter_of_usage(run: Path, options: tuple[str, ...]) -> None:
     found = regard("predict", run, "a", *options)
@@ -191,7 +201,7 @@ def test_files_that_do_not_fit(run: Path, tmp_path: Path) -> None:
 def test_a_text_beyond_the_positions_says_the_remedy(run: Path) -> None:
     found = regard("predict", run, "the cat sleeps", " ".join(["cat"] * 3000)).error
     assert found == (
-        "the model reads at most 2047 pieces; more have (input, pieces): 2 (3000); "
+        "the model has room for 2047 pieces of a source, and there are more in: text 2 (3000 pieces); "
         "cut or split them, or train with a larger model.position.max_length"
     )
 

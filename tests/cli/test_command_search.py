@@ -42,5 +42,7 @@ def test_json_has_everything(run: Path, file: Path) -> None:
 
 def test_what_is_refused(run: Path, file: Path) -> None:
     assert "no file" in regard("search", run, file.with_name("none.txt"), "a").error
-    assert "--pooling best is not known; choose" in regard("search", run, file, "a", "--pooling", "best").error
+    assert "--pooling 'best' is not known; choose" in regard("search", run, file, "a", "--pooling", "best").error
+    assert "--pooling '' is not known" in regard("search", run, file, "a", "--pooling", "").error
+    assert "query 2 is empty" in regard("search", run, file, "a", " ").error
     assert "has no pooler" in regard("search", run, file, "a", "--pooling", "pooler").error

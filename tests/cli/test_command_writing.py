@@ -49,6 +49,24 @@ def test_texts_and_files_are_prompts_too(writer: Path, tmp_path: Path) -> None:
     assert found == [" on the", "an to t"]
 
 
+def test_options_of_prompts_hold_for_texts_and_files_too(writer: Path, tmp_path: Path) -> None:
+    file = tmp_path / "prompts.txt"
+    file.write_text("the cat sat\n\nthe dog r\n", encoding="utf-8")
+    options = ("--greedy", "--max-tokens", 12)
+    plain = regard("predict", writer, "--file", file, *options).lines
+    assert regard("predict", writer, "--file", file, *options, "--echo").lines == [
+        "the cat sat" + plain[0], "", "the dog r" + plain[2],
+    ]  # fmt: skip
+    stopped = regard("predict", writer, "--file", file, *options, "--stop", " the", "--stop", "an").lines
+    assert stopped == [" on", "", ""]
+    file.write_text("the cat sat\n\n" + "x" * 60 + "\n", encoding="utf-8")
+    assert regard("predict", writer, "--file", file, *options).error == (
+        f"{file}: the model reads 32 tokens, so a prompt has 31 at most, and more have: line 3 (60 tokens); "
+        "shorten them, or keep their ends only with --keep-end"
+    )
+    assert len(regard("predict", writer, "--file", file, *options, "--keep-end").lines) == 3
+
+
 def test_the_seed_decides(writer: Path) -> None:
     def sampled(*options: object) -> str:
         return regard("predict", writer, "--prompt", "t", "--max-tokens", 40, *options).out
@@ -68,7 +86,7 @@ def test_shots_stand_before_the_prompt(writer: Path, tmp_path: Path) -> None:
     shots = tmp_path / "shots.tsv"
     shots.write_text("a\tb\n", encoding="utf-8")
     message = regard("predict", writer, "--prompt", "x" * 60, "--shots", shots).error
-    assert "so a prompt has 31 at most" in message, "the examples count as well"
+    assert "so a prompt has 31 at most, and more have: the prompt (" in message, "the examples count as well"
     assert regard("predict", writer, "--prompt", "x" * 60, "--shots", shots, "--keep-end", "--max-tokens", 3).code == 0
     shots.write_text("only one column\n", encoding="utf-8")
     assert "line 1 has 1" in regard("predict", writer, "--prompt", "x", "--shots", shots).error
@@ -87,7 +105,8 @@ def test_scores_and_samples_are_shown(writer: Path) -> None:
     [
         (("--prompt", "a", "b"), "give --prompt, or texts, or --file"),
         (("--interactive", "--json"), "--interactive asks for its prompts itself"),
-        (("a", "--stop", "b"), "belong to --prompt and --interactive"),
+        (("a", "--stop", ""), "--stop takes the text before which an answer ends, and found an empty one"),
+        (("--prompt", "", "--echo"), "--echo prints the prompt, and this one is empty"),
         (("--prompt", "a", "--reference", "in.txt"), "nothing that belongs to texts; leave out --reference"),
         (("--interactive", "--scores", "--alignment"), "leave out --scores, --alignment"),
         (("--prompt", "a", "--greedy", "--min-p", 0.1), "do not go together"),
@@ -98,7 +117,8 @@ def test_what_does_not_go_together(writer: Path, options: tuple[object, ...], me
 
 
 def test_a_translator_does_not_write_on(run: Path) -> None:
-    assert "does not write on from a prompt" in regard("predict", run, "--prompt", "the cat").error
+    message = regard("predict", run, "--prompt", "the cat").error
+    assert "no use for --prompt, which is for language models; leave it out" in message
 
 
 def test_a_prompt_is_an_input_too(writer: Path) -> None:
@@ -112,4 +132,4 @@ def test_a_writer_has_no_references(writer: Path, tmp_path: Path) -> None:
     scored = regard("evaluate", writer, "--source", file, "--reference", file).error
     assert "(language-model) answers no sources with references; leave out --source and --reference" in scored
     given = regard("predict", writer, "--file", file, "--reference", file).error
-    assert "(language-model) answers no sources, so no given answers can be scored" in given
+    assert "(language-model) has no use for --reference, which is for runs that go from text to text" in given

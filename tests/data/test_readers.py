@@ -10,7 +10,7 @@ import pytest
 
 from regard.core.errors import DataError
 from regard.data.ledger import Ledger
-from regard.data.readers import find_file, read_lines, read_parallel
+from regard.data.readers import count_lines, find_file, read_lines, read_parallel
 from regard.data.sources.pairs import PairColumns, read_pairs
 
 
@@ -88,6 +88,16 @@ def test_invalid_utf8_is_placed_by_line_and_byte_all_cases_at_once(tmp_path):
     )
     assert path.read_bytes()[11] == 0xE9
     assert path.read_bytes()[20] == 0xEF
+
+
+def test_lines_are_counted_as_they_are_read(tmp_path):
+    file = tmp_path / "a.txt"
+    for content in (b"", b"one\r\ntwo", b"\xef\xbb\xbfone\n\n\n", "ü\u2028ü\n".encode()):
+        file.write_bytes(content)
+        assert count_lines(file) == len(read_lines(file))
+    file.write_bytes(b"fine\ncaf\xe9\n\xff\n")
+    with pytest.raises(DataError, match=r"a.txt is not valid UTF-8: line 2, byte 8 .* line 3, byte 10 "):
+        count_lines(file)
 
 
 def test_a_missing_file_names_similar_ones(tmp_path):

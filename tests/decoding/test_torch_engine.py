@@ -61,8 +61,19 @@ def test_order_is_kept_and_the_batch_does_not_matter(
     search = options.build()
     engine = engine_of(machine)
     for place, answers in enumerate(whole):
-        sentences = engine._sentences(inputs, [place], options, [()] * len(inputs))
+        sentences = engine._sentences(inputs, [place], options, [()] * len(inputs), range(len(inputs)))
         assert search(machine, sentences)[0] == answers
+
+
+def test_inputs_may_be_asked_in_several_calls() -> None:
+    """Random numbers follow an input's number among all, wherever it stands in a call."""
+    options, inputs = Sampling(temperature=3.0, n_best=2, seed=5), [(3, 4, 5)] * 7
+    whole = engine_of(Machine()).predict(inputs, options)
+    parts = [engine_of(Machine()).predict([inputs[place]], options, numbers=[place])[0] for place in range(7)]
+    assert parts == whole
+    assert whole[0] != whole[1]
+    with pytest.raises(OptionError, match="1 numbers for 7 inputs"):
+        engine_of(Machine()).predict(inputs, options, numbers=[0])
 
 
 def test_an_empty_input_gets_an_answer() -> None:

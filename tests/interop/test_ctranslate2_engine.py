@@ -131,6 +131,9 @@ def test_sampling_follows_its_seed_and_its_limits(translator: Path) -> None:
     found = engine.predict(asked, options)
     assert found == engine.predict(asked, options)
     assert found != engine.predict(asked, options.model_copy(update={"seed": 4}))
+    numbers = range(len(asked))
+    assert found == engine.predict(asked, options, numbers=numbers)
+    assert found != engine.predict(asked, options, numbers=[number + 7 for number in numbers]), "another part of a file"
     assert all(len(own) == 3 for own in found)
     frozen = Sampling(temperature=0.001, top_p=0.9)
     assert tokens(engine.predict(asked, frozen)) == tokens(engine.predict(asked, Greedy()))

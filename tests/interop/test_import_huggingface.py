@@ -34,6 +34,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenize
 
 import regard
 from regard.cli.main import main
+from regard.core.errors import OptionError
 from regard.decoding.options import Greedy
 from regard.interop.huggingface.importing import import_folder
 from regard.training.checkpoints import weights_of
@@ -238,6 +239,9 @@ def test_what_config_json_does_not_say_is_what_transformers_means(tmp_path: Path
 def test_a_setting_that_changes_nothing_may_be_ignored(tmp_path: Path) -> None:
     folder = with_config(save(gpt2(), tmp_path / "theirs"), {"fixed_by_somebody": True, "off": False})
     assert imported(folder, ignored=["fixed_by_somebody"]).model.max_length == CONTEXT
+    for name, nearest in {"fixed_by_sombody": r" \(did you mean 'fixed_by_somebody'\?\)", "n_layer": ""}.items():
+        with pytest.raises(OptionError, match=f"nothing to ignore under the name {name}{nearest}; leave out --ignore"):
+            import_folder(folder, tmp_path / "other", ignored=[name])
 
 
 def test_sampling_settings_come_along(tmp_path: Path) -> None:

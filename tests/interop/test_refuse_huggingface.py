@@ -16,7 +16,7 @@ from strangers import END, PIECES, change_tensors, gpt2, llama, pieces, save
 from tokenizers import models
 
 from regard.cli.main import main
-from regard.core.errors import RecipeError, RegardError, RunError
+from regard.core.errors import OptionError, RecipeError, RegardError, RunError
 from regard.interop.huggingface.importing import import_folder
 
 
@@ -270,6 +270,11 @@ def test_pickles_are_refused_with_the_way_to_convert_them(copy: Copy, name: str)
         f"FOLDER holds its weights as a pickle ({name}), which can run anything when it is opened; to take out "
         "nothing but the tensors: regard import FOLDER --out RUN --convert"
     )
+
+
+def test_there_is_nothing_to_convert_in_plain_tensors(copy: Copy) -> None:
+    told = refused(copy("gpt2"), OptionError, convert=True)
+    assert told == "FOLDER holds model.safetensors, which is read as it stands; leave out --convert"
 
 
 class Poison:

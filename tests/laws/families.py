@@ -198,6 +198,8 @@ class DecoderOnlyState:
 class LanguageModelConfig(TaskPart):
     """What comes next in the texts of the target side; ``pause`` makes a step last, so that it can be interrupted."""
 
+    generates = True
+
     kind: str = "tests.laws.families:LanguageModelConfig"
     max_length: int = 32
     pause: float = 0.0

@@ -15,8 +15,8 @@ import pytest
 import torch
 
 import regard
-from regard.core.errors import DataError, RegardError, RunError
-from regard.decoding.options import Beam, Greedy
+from regard.core.errors import DataError, InputError, RegardError, RunError
+from regard.decoding.options import Beam, Greedy, Sampling
 from regard.runs.evaluate import evaluate, scored_splits
 from regard.runs.folder import RunFolder
 from regard.runs.journal import MetricsFile
@@ -106,6 +106,31 @@ def test_order_is_kept_and_neighbours_do_not_matter(run: Run) -> None:
 def test_one_text_may_stand_without_a_list(run: Run) -> None:
     assert run.predict("a b c") == run.predict(["a b c"])
     assert run.predict([]) == []
+
+
+def test_an_empty_text_has_an_empty_answer(run: Run) -> None:
+    found = run.predict(["a b c"])
+    assert run.predict(["", *found, " \t"])[::2] == ["", ""]
+    assert run.predict("") == [""]
+    assert run.answers(["", "a b c"])[0] == []
+    assert run.predict(["", "a b c"])[1:] == found
+
+
+def test_what_cannot_be_answered_is_placed_among_all_inputs(run: Run) -> None:
+    long = "a " * 3000
+    with pytest.raises(InputError, match=r"more in: input 3 \(3000 pieces\), input 5 ") as caught:
+        run.predict(["a", "", long, "", long])
+    assert "in: line 13 (3000 pieces), line 15 (3000 pieces); cut" in caught.value.named(lambda n: f"line {n + 11}")
+    with pytest.raises(InputError, match=r"pieces of an answer, and there are more in: input 2 \(3000 pieces\)"):
+        run.score(["a", "b"], ["a", long])
+
+
+def test_samples_go_on_over_several_calls(run: Run) -> None:
+    texts, options = ["a b c", "", "a b c", "a b c"], Sampling(temperature=3.0, seed=2)
+    whole = [[one.text for one in own] for own in run.answers(texts, options)]
+    parts = run.answers(texts[:2], options) + run.answers(texts[2:], options, first=2)
+    assert [[one.text for one in own] for own in parts] == whole
+    assert whole[0] != whole[2]
 
 
 def test_given_answers_are_scored_as_the_search_scores_them(run: Run) -> None:

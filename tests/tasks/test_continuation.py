@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.core.errors import OptionError
+from regard.core.errors import InputError
 from regard.core.symbols import EOS
 from regard.data.modalities.text.tokenizers import BpeTokenizer, CharacterTokenizer, Tokenizer
 from regard.decoding.options import Beam, Greedy, Sampling, Strategy
@@ -95,7 +95,7 @@ def test_writing_goes_on_past_the_context(options: Strategy) -> None:
 
 def test_a_prompt_beyond_the_context_is_refused_or_cut() -> None:
     one = writer(context=4)
-    with pytest.raises(OptionError, match=r"reads 4 tokens.* 3 at most.*: 2 \(5\), 3 \(4\); .*--keep-end"):
+    with pytest.raises(InputError, match=r"reads 4 .* 3 .*: input 2 \(5 tokens\), input 3 \(4 tokens\); .*--keep-end"):
         one.predict(["abc", "abcde", "abcd"], Greedy())
     assert texts(one, ["abc", "abcdefg"], Greedy(max_length=6), keep_end=True) == ["defghi", "hijabc"]
 

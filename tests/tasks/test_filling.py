@@ -12,7 +12,7 @@ import torch
 import regard
 from regard.cli.main import main
 from regard.core.config import parse
-from regard.core.errors import OptionError
+from regard.core.errors import InputError, OptionError
 from regard.core.ports import text_ports
 from regard.data.modalities.text.word_pieces import MASK, WordPieceTokenizer
 from regard.runs.load import Run
@@ -83,9 +83,9 @@ def test_the_most_probable_ways() -> None:
 
 def test_what_cannot_be_filled_is_named() -> None:
     one = filling(longest=6)
-    with pytest.raises(OptionError, match=r"nothing to guess in text 1, 3; write \[MASK\] where a word is wanted"):
+    with pytest.raises(InputError, match=r"nothing to guess in: input 1, input 3; write \[MASK\] where a"):
         one.fill(["the cat", "[MASK]", "a mask"])
-    with pytest.raises(OptionError, match=r"the model reads 6 tokens, .* \(text, tokens\): 2 \(7\); shorten them"):
+    with pytest.raises(InputError, match=r"the model reads 6 tokens, .*: input 2 \(7 tokens\); shorten them"):
         one.fill(["[MASK]", "the [MASK] talked to a"])
     with pytest.raises(OptionError, match="at least one guess is needed"):
         one.fill(["[MASK]"], 0)
@@ -105,7 +105,7 @@ def test_a_run_guesses_and_fills(run: Run, capsys: pytest.CaptureFixture[str]) -
     assert len(guesses) == 3
     assert run.predict(["the [MASK] sleeps"])[0] == run.answers(["the [MASK] sleeps"])[0][0].text
     with pytest.raises(SystemExit) as leaving:
-        main(["predict", str(run.folder.path), "the [MASK] sleeps", "--n-best", "3", "--beam", "3"])
+        main(["predict", str(run.folder.path), "the [MASK] sleeps", "--n-best", "3"])
     assert not leaving.value.code
     lines = capsys.readouterr().out.splitlines()
     assert [line.split("\t")[:2] for line in lines] == [["1", "1"], ["1", "2"], ["1", "3"]]

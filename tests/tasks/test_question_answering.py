@@ -203,8 +203,7 @@ def test_errors_name_question_and_context() -> None:
 def test_what_is_no_question_is_refused() -> None:
     task = task_over([asked_about(0)], max_length=40)
     made = headed(task, BERT)
-    with pytest.raises(DataError, match=r"with a tab between them, or .*\(--context\): 2 problems") as caught:
+    with pytest.raises(DataError, match=r"missing in: input 1 \('who has it'\), input 3 .*\(--context\)"):
         task.predict(session(made), ["who has it", "who\tada has it", "who\t "])
-    assert "input 1: 'who has it'" in str(caught.value)
     with pytest.raises(OptionError, match=r"the body reads 40 tokens, but task.max_length is 64; set task.max_leng"):
         headed(task_over([asked_about(0)], max_length=64), BERT)

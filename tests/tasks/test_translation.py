@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.core.config import parse
-from regard.core.errors import OptionError
+from regard.core.errors import InputError, OptionError
 from regard.core.task import Session
 from regard.data.corpus import Corpus, GoldAlignment, Pair
 from regard.data.ledger import Ledger
@@ -50,10 +50,10 @@ def test_an_answer_never_outgrows_the_positions(task: Translation, options: Gree
 
 
 def test_inputs_that_are_too_long_are_named_all_at_once(task: Translation) -> None:
-    with pytest.raises(OptionError) as caught:
+    with pytest.raises(InputError) as caught:
         task.predict(session(model_with(4, task)), ["a b c a", "a", "a b c", "a b c a b"])
     assert str(caught.value) == (
-        "the model reads at most 3 pieces; more have (input, pieces): 1 (4), 4 (5); "
+        "the model has room for 3 pieces of a source, and there are more in: input 1 (4 pieces), input 4 (5 pieces); "
         "cut or split them, or train with a larger model.position.max_length"
     )
 

@@ -19,7 +19,7 @@ Examples:
 def check(
     run: Path = typer.Argument(help="Run folder."),
     seed: int = typer.Option(
-        1, "--seed", metavar="N", help="Seed of the random inputs that are used for the comparison."
+        1, "--seed", metavar="N", min=0, help="Seed of the random inputs that are used for the comparison."
     ),
     as_json: bool = JSON_OPTION,
 ) -> None:

@@ -26,7 +26,7 @@ def compare(
     ),
     out: Path = typer.Option(..., "--out", metavar="FOLDER", help="Output folder for the runs and the report."),
     budget: str = typer.Option(
-        "", "--budget", metavar="TIME",
+        None, "--budget", metavar="TIME",
         help="Budget per training: 90s, 10m, 1h or 2000steps; default: as the recipes say."
     ),
     seeds: str = typer.Option(
@@ -39,7 +39,7 @@ def compare(
         20.0, "--cost-seconds", metavar="S", min=0.1, help="Seconds that the report may spend on timing single layers."
     ),
     long_sequences: str = typer.Option(
-        "", "--long-sequences", metavar="N,…",
+        None, "--long-sequences", metavar="N,…",
         help="Also train small models to copy and recall sequences of these lengths (10,20,50,100,200,500: an hour).",
     ),
     as_json: bool = JSON_OPTION,
@@ -53,9 +53,9 @@ def compare(
     from regard.runs.comparison import Comparison, score_entry, train_entry
     from regard.training.stopping import Interrupted
 
-    given = Budget.parse(budget) if budget else Budget()
+    given = Budget.parse(budget) if budget is not None else Budget()
     comparison = Comparison.of(recipes, out, given, numbers(seeds, "--seeds"), settings)
-    lengths = sorted(numbers(long_sequences, "--long-sequences")) if long_sequences else []
+    lengths = sorted(numbers(long_sequences, "--long-sequences")) if long_sequences is not None else []
     tell = partial(say, to=notes)
     entries = comparison.decide(lambda text: tell(plain(text)))
     results = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
+from regard.core.errors import OptionError
 from regard.core.files import json_safe
 from regard.runs.journal import SilentObserver
 
@@ -50,9 +52,23 @@ def write_json(value: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(json_safe(value), ensure_ascii=False) + "\n")
 
 
+def check_output() -> None:
+    """Output that nobody can ever see is refused; notes that nobody wants are not."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        raise OptionError("standard output is closed; send it to /dev/null if nobody wants it")
+
+
+def discard_output() -> None:
+    """What is still to be written to standard output goes nowhere, and nobody complains about it when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 @contextmanager
-def counting(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar for work with a known number of items; disappears when it is done or nobody is watching."""
+def counting(what: str) -> Iterator[Callable[[int, int | None], None]]:
+    """A bar for work with so many items (None: not known); disappears when it is done or nobody is watching."""
     with _bar(TextColumn("{task.description}"), _line(), MofNCompleteColumn()) as progress:
         task = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
@@ -144,14 +160,3 @@ class TrainingBar(SilentObserver):
 
     def on_end(self, step: int) -> None:
         self.bar.stop()
-
-
-def read_lines(path: Path | None) -> list[str]:
-    """Lines of a file or of standard input, without their ends; invalid UTF-8 is named by line and byte."""
-    from regard.data.readers import decode_lines, read_lines
-
-    if path is not None:
-        return read_lines(path)
-    if sys.stdin.isatty():
-        say("reading standard input, one text a line; Ctrl-D ends it", to=notes, style="dim")
-    return list(decode_lines(sys.stdin.buffer, "standard input"))

@@ -9,9 +9,9 @@ import typer
 
 from regard.cli.console import JSON_OPTION, counting, flag, write_json
 from regard.cli.engine import ENGINE, ENGINE_DTYPE, with_engine
-from regard.cli.printing import check_no_decoding, chooses
+from regard.cli.refusing import check_useful, uses_in_evaluation
 from regard.cli.score_tables import show_scores
-from regard.cli.strategy import BEAM, GREEDY, choose, said
+from regard.cli.strategy import BEAM, GREEDY, choose
 from regard.core.errors import OptionError
 
 EXAMPLES = """\b
@@ -38,7 +38,7 @@ def evaluate(
         [], "--set", metavar="data.KEY=VALUE",
         help="Read --data with other settings, such as data.label=stars; repeatable.",
     ),
-    beam: int = typer.Option(0, "--beam", metavar="N", min=0, help=BEAM, show_default=False),
+    beam: int = typer.Option(None, "--beam", metavar="N", min=1, help=BEAM, show_default=False),
     greedy: bool = flag("--greedy", GREEDY),
     against: Path = typer.Option(
         None, "--against", metavar="RUN", help="Compare with another run: paired significance test on the same inputs."
@@ -60,19 +60,21 @@ def evaluate(
     check_files_exist(path for path in (source, reference) if path is not None)
     from regard.runs.evaluate import evaluate as score
     from regard.runs.load import load
-    from regard.runs.significance import significance
+    from regard.runs.significance import check_comparable, significance
 
-    loaded = with_engine(load(run), engine, engine_dtype)
-    if chooses(loaded):
-        check_no_decoding(loaded, said({"beam": beam, "greedy": greedy}))
+    loaded = load(run)
+    check_useful(loaded, uses_in_evaluation(loaded), {"beam": beam, "greedy": greedy})
+    loaded = with_engine(loaded, engine, engine_dtype)
+    other = None if against is None else with_engine(load(against), engine, engine_dtype)
+    if other is not None:
+        check_comparable(loaded, other)
     options = choose(loaded.recipe.decoding, beam=beam, greedy=greedy)
     with counting("scoring") as progress:
         scores = score(
             loaded, source=source or "", reference=reference or "", data=data, settings=settings, options=options,
             progress=progress, yardsticks=yardsticks,
         )  # fmt: skip
-    if against is not None:
-        other = with_engine(load(against), engine, engine_dtype)
+    if other is not None:
         given = options if beam or greedy else None  # else each decodes as its own recipe says
         scores["against"] = significance(loaded, other, source or "", reference or "", given, data, settings)
     if as_json:

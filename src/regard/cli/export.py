@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from regard.cli.console import JSON_OPTION, plain, say, write_json
+from regard.core.errors import OptionError
 
 EXAMPLES = """\b
 Examples:
@@ -30,15 +31,16 @@ def export(
     to: str = typer.Option(..., "--to", metavar="FORMAT", help=FORMATS),
     out: Path = typer.Option(..., "--out", metavar="FOLDER", help="Output folder."),
     dtype: str = typer.Option(
-        "", "--dtype", metavar="TYPE",
-        help="Weight type for ctranslate2: float32 (default) or int8.", show_default=False
+        None, "--dtype", metavar="TYPE", help="Weight type for ctranslate2: float32 (default) or int8."
     ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Write a run in a format that others read."""
     from regard.interop.exporting import export as write
 
-    exported = write(run, to, out, dtype)
+    if dtype == "":
+        raise OptionError("--dtype is empty; name a type, or leave it out")
+    exported = write(run, to, out, dtype or "")
     if as_json:
         write_json(asdict(exported))
         return

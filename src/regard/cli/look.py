@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from regard.cli.console import JSON_OPTION, counting, flag, plain, say, write_json
+from regard.cli.strategy import said
 from regard.core.errors import OptionError
 from regard.core.files import write_text
 
@@ -37,8 +38,8 @@ def look(
     out: Path = typer.Option(None, "--out", metavar="FILE", help="Output page; default: look.html in the run folder."),
     open_: bool = flag("--open", "Open the page in the browser."),
     png: Path = typer.Option(None, "--png", metavar="FOLDER", help="Also write figures as PNG, one per chosen head."),
-    layers: str = typer.Option("", "--layers", metavar="N,…", help="Show only these in full, counted from 0."),
-    heads: str = typer.Option("", "--heads", metavar="N,…", help="Show only these in full, counted from 0."),
+    layers: str = typer.Option(None, "--layers", metavar="N,…", help="Show only these in full, counted from 0."),
+    heads: str = typer.Option(None, "--heads", metavar="N,…", help="Show only these in full, counted from 0."),
     idea: bool = flag("--idea", "Write an interactive page about the idea of attention; needs no run."),
     as_json: bool = JSON_OPTION,
 ) -> None:
@@ -46,7 +47,7 @@ def look(
     from regard.inspection.look.heads import Wanted
 
     if idea:
-        if run is not None or target or png is not None or layers or heads:
+        if run is not None or target or png is not None or said({"layers": layers, "heads": heads}):
             raise OptionError("--idea is a page by itself; leave out run, texts and all options but --out and --open")
         from regard.inspection.look.page import idea_page
 
@@ -54,7 +55,7 @@ def look(
         return
     if run is None:
         raise OptionError("name a run folder, as regard look runs/first, or ask for the idea alone: regard look --idea")
-    from regard.cli.predict import readable
+    from regard.cli.predicting.inputs import check_filled, readable
     from regard.inspection.look.figures import Drawings
     from regard.inspection.look.gathering import look as look_inside
     from regard.inspection.look.page import look_page
@@ -65,6 +66,8 @@ def look(
     if target and not texts:
         raise OptionError("--target is the answer to a text; give the text too")
     wanted = Wanted(numbers(layers, "--layers"), numbers(heads, "--heads"))
+    check_filled(texts or [], "text")
+    check_filled(target, "--target")
     given = readable(texts) if texts else split_probes(loaded, "validation", examples=1)
     drawn = None if png is None else Drawings(wanted)
     with counting("looking") as progress:
@@ -74,9 +77,9 @@ def look(
     _finish(out or run / "look.html", look_page(found), found.left_out, open_=open_, as_json=as_json)
 
 
-def numbers(text: str, option: str) -> tuple[int, ...]:
-    """Numbers counted from 0, separated by commas."""
-    parts = [part.strip() for part in text.split(",")] if text else []
+def numbers(text: str | None, option: str) -> tuple[int, ...]:
+    """Numbers counted from 0, separated by commas; none where the option was not given."""
+    parts = [] if text is None else [part.strip() for part in text.split(",")]
     wrong = [part for part in parts if not part.isdecimal()]
     if wrong:
         raise OptionError(f"{option} takes numbers from 0 on, separated by commas, as 0,3; found {', '.join(wrong)!r}")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
 import typer
 
 from regard.cli import check, compare, demo, evaluate, export, import_, init, look, predict, recipes, search, train
-from regard.cli.console import flag, notes, plain, say, without_colour
+from regard.cli.console import check_output, discard_output, flag, notes, plain, say, without_colour
 from regard.core.errors import RegardError
 
 app = typer.Typer(
@@ -65,12 +64,13 @@ def main(arguments: list[str] | None = None) -> Any:
         word for word in given if word not in ("--debug", "--no-color")
     ]
     try:
+        check_output()
         try:
-            app(given, prog_name="regard")
+            app(given, prog_name="regard", obj=given)
         finally:
             sys.stdout.flush()  # here and not at exit, so that a reader who left early is noticed here
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         raise SystemExit(0) from None
     except (RegardError, OSError) as error:
         if debug:

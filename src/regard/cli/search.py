@@ -29,17 +29,19 @@ def search(
     queries: list[str] = typer.Argument(help="Search queries (after -- if one begins with a dash)."),
     top: int = typer.Option(10, "--top", metavar="K", min=1, help="Number of results per query."),
     pooling: str = typer.Option(
-        "", "--pooling", metavar="HOW", help="mean, first, last or pooler; default: as the run was trained, else mean."
+        None, "--pooling", metavar="HOW",
+        help="mean, first, last or pooler; default: as the run was trained, else mean.",
     ),
     as_json: bool = JSON_OPTION,
 ) -> None:
     """Find the lines of a file that are nearest in meaning: rank, cosine, line number, text."""
-    from regard.cli.predict import readable
+    from regard.cli.predicting.inputs import check_filled, readable
     from regard.core.files import sha256_of
     from regard.runs.load import load
     from regard.tasks.searching import Index
 
     asked = readable(queries)
+    check_filled(asked, "query")
     loaded = load(run)
     embedder = loaded.embedder(pooling_named(pooling))
     model = f"{sha256_of(loaded.folder.weights)} {embedder.head.pool.pooling} {embedder.max_length}"
@@ -61,7 +63,7 @@ def search(
             sys.stdout.write("\t".join([*fields, str(hit.rank), f"{hit.score:.4f}", str(hit.line), hit.text]) + "\n")
 
 
-def pooling_named(pooling: str) -> Pooling | Literal[""]:
+def pooling_named(pooling: str | None) -> Pooling | Literal[""]:
     from typing import get_args
 
     from regard.core.errors import OptionError
@@ -70,8 +72,8 @@ def pooling_named(pooling: str) -> Pooling | Literal[""]:
     for known in get_args(Pooling):
         if pooling == known:
             return known
-    if pooling:
-        raise OptionError(f"--pooling {pooling} is not known; choose mean, first, last or pooler")
+    if pooling is not None:
+        raise OptionError(f"--pooling {pooling!r} is not known; choose mean, first, last or pooler")
     return ""
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 BEAM = "Beam size; without decoding options, the recipe's own are used."
 GREEDY = "Take the most probable token at every step."
-UNSAID = {"beam": 0, "max_tokens": 0, "n_best": 1}
-"""What an option holds when nobody gave it, where that is a number and not nothing or no."""
+WAYS = ("beam", "greedy", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed")
+"""Options that say how an answer is chosen token by token."""
 
 
 def said(options: Mapping[str, Any]) -> list[str]:
@@ -22,14 +22,14 @@ def said(options: Mapping[str, Any]) -> list[str]:
     return [
         f"--{name.replace('_', '-')}"
         for name, value in options.items()
-        if value is not None and value is not False and value != UNSAID.get(name)
+        if value is not None and value is not False and value != []
     ]
 
 
 def choose(
     default: Any,
     *,
-    beam: int = 0,
+    beam: int | None = None,
     greedy: bool = False,
     temperature: float | None = None,
     top_k: int | None = None,
@@ -37,11 +37,12 @@ def choose(
     min_p: float | None = None,
     repetition_penalty: float | None = None,
     seed: int | None = None,
-    n_best: int = 0,
-    max_tokens: int = 0,
+    n_best: int | None = None,
+    max_tokens: int | None = None,
 ) -> Strategy:
     """The strategy that the options name, or the recipe's own where they say nothing."""
-    found = _named(default, beam, greedy, temperature, top_k, top_p, min_p, repetition_penalty, seed, n_best)
+    number = n_best or 0
+    found = _named(default, beam or 0, greedy, temperature, top_k, top_p, min_p, repetition_penalty, seed, number)
     return found.model_copy(update={"max_length": max_tokens}) if max_tokens else found
 
 

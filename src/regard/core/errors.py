@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+
+INPUTS_NAMED = 20
+"""Inputs of an error that are named one by one."""
 
 
 class RegardError(Exception):
@@ -15,6 +18,32 @@ class RecipeError(RegardError):
 
 class DataError(RegardError):
     """Data that cannot be read as it stands."""
+
+
+class InputError(DataError):
+    """Inputs that cannot be answered: what is wrong with each, by its place among those that were asked, from 0.
+
+    Only whoever gave the inputs knows what the user calls them: ``at`` moves places, ``named`` gives them names.
+    """
+
+    def __init__(self, title: str, problems: Mapping[int, str], remedy: str) -> None:
+        self.title, self.problems, self.remedy = title, problems, remedy
+        super().__init__(self.named(lambda place: f"input {place + 1}"))
+
+    def at(self, places: Sequence[int]) -> InputError:
+        """The same among other inputs, where the n-th of these has the n-th place."""
+        moved = {places[place]: problem for place, problem in self.problems.items()}
+        return InputError(self.title, moved, self.remedy)
+
+    def named(self, name: Callable[[int], str]) -> str:
+        """The message, with each input under the name that the user knows it by."""
+        found = [f"{name(place)} ({problem})" if problem else name(place) for place, problem in self.problems.items()]
+        more = f" and {len(found) - INPUTS_NAMED:,} others" if len(found) > INPUTS_NAMED else ""
+        return f"{self.title}: {', '.join(found[:INPUTS_NAMED])}{more}; {self.remedy}"
+
+
+class InputWarning(UserWarning):
+    """Inputs that are answered, though not all of them was read."""
 
 
 class RunError(RegardError):

@@ -234,7 +234,8 @@ class Engine(Protocol):
 
     Law: one list of hypotheses, best first, for each input, in the order of the inputs, and the same answer
     whatever else stands in the batch. With ``prompts`` an answer begins after its prompt, and only what follows is
-    returned. ``watch`` makes, for the places of a batch, somebody who is shown its tokens as they are chosen.
+    returned. ``watch`` makes, for the places of a batch, somebody who is shown its tokens as they are chosen. Random
+    numbers follow the ``numbers`` of the inputs (without: 0, 1, 2 …), so that inputs may be asked in several calls.
     """
 
     @property
@@ -250,6 +251,7 @@ class Engine(Protocol):
         prompts: Sequence[Sequence[int]] | None = None,
         progress: Progress | None = None,
         watch: Callable[[Sequence[int]], Any] | None = None,
+        numbers: Sequence[int] | None = None,
     ) -> list[list[Hypothesis]]: ...
 
 

@@ -39,7 +39,8 @@ class Sums:
 class Session:
     """One use of a model: where it runs, how answers are searched for, by whom, and who is told of the progress.
 
-    ``engine`` searches in the model's place where it is given.
+    ``engine`` searches in the model's place where it is given. ``numbers`` are those of the inputs among all that the
+    user asks, of which these may be a part: random numbers follow them. Without, inputs are numbered from 0.
     """
 
     model: nn.Module
@@ -47,6 +48,7 @@ class Session:
     options: Strategy
     engine: Engine | None = None
     progress: Progress | None = None
+    numbers: Sequence[int] | None = None
 
     def move(self, batch: AnyBatch) -> AnyBatch:
         """A batch as the model wants it: on its device."""
@@ -88,7 +90,7 @@ class Task(Protocol):
         ...
 
     def predict(self, session: Session, inputs: Sequence[Any]) -> list[list[Answer]]:
-        """For each input its answers, best first, in the order of the inputs."""
+        """For each input its answers, best first, in the order of the inputs. No text among them is empty."""
         ...
 
     def score(self, session: Session, split: str) -> dict[str, Any]:

@@ -73,21 +73,45 @@ def stream_lines(path: Path) -> Iterator[str]:
 
 def decode_lines(raw_lines: Iterable[bytes], where: str) -> Iterator[str]:
     """Lines as text, without their ends; at the end one error names every line that is not UTF-8, and its byte."""
-    wrong: list[str] = []
-    offset = 0
-    for number, raw in enumerate(raw_lines, start=1):
-        start = offset
-        offset += len(raw)
-        if number == 1 and raw.startswith(BYTE_ORDER_MARK):
-            raw, start = raw[len(BYTE_ORDER_MARK):], len(BYTE_ORDER_MARK)
+    decoder = LineDecoder(where)
+    for raw in raw_lines:
+        yield decoder.decode(raw)
+    decoder.check()
+
+
+def count_lines(path: Path) -> int:
+    """How many lines a file has; all that are not UTF-8 are named, and none is kept in memory."""
+    return sum(1 for _ in stream_lines(path))
+
+
+class LineDecoder:
+    """Takes the lines of a text one after another, and remembers which are not UTF-8."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.lines = 0
+        self.bytes = 0
+        self.wrong: list[str] = []
+
+    def decode(self, raw: bytes) -> str:
+        """The line without its end; empty where it cannot be read."""
+        start = self.bytes
+        self.lines += 1
+        self.bytes += len(raw)
+        if self.lines == 1 and raw.startswith(BYTE_ORDER_MARK):
+            raw, start = raw[len(BYTE_ORDER_MARK) :], len(BYTE_ORDER_MARK)
         try:
-            yield raw.decode("utf-8").rstrip("\r\n")
+            return raw.decode("utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:
-            wrong.append(f"line {number}, byte {start + error.start} of the file (0x{raw[error.start]:02X})")
-    if wrong:
-        raise DataError(
-            f"{where} is not valid UTF-8: {some(wrong)}. Convert it, e.g. with: iconv -f latin1 -t utf-8"
-        )
+            place = start + error.start
+            self.wrong.append(f"line {self.lines}, byte {place} of the file (0x{raw[error.start]:02X})")
+            return ""
+
+    def check(self) -> None:
+        if self.wrong:
+            raise DataError(
+                f"{self.where} is not valid UTF-8: {some(self.wrong)}. Convert it, e.g. with: iconv -f latin1 -t utf-8"
+            )
 
 
 def byte_lines(path: Path) -> Iterator[bytes]:
@@ -120,7 +144,7 @@ def _pieces(path: Path, cut: Callable[[IO[bytes]], Iterator[bytes]]) -> Iterator
 
 def _check_not_compressed(path: Path) -> None:
     """A packed file that its name does not tell would look like text in a strange encoding."""
-    if path.suffix in _OPENERS:
+    if path.suffix in _OPENERS or is_stream(path):
         return
     with path.open("rb") as handle:
         begins = handle.read(10)
@@ -130,6 +154,11 @@ def _check_not_compressed(path: Path) -> None:
             if not suffix:
                 remedy = "is not read here; unpack it and name the file inside"
             raise DataError(f"{path} is packed with {program}, which {remedy}")
+
+
+def is_stream(path: Path) -> bool:
+    """A pipe or a terminal: what was read of it is gone."""
+    return path.exists() and not (path.is_file() or path.is_dir())
 
 
 def _open(path: Path) -> IO[bytes]:

@@ -68,6 +68,7 @@ class TorchEngine:
         prompts: Sequence[Sequence[int]] | None = None,
         progress: Progress | None = None,
         watch: Callable[[Sequence[int]], Watch] | None = None,
+        numbers: Sequence[int] | None = None,
     ) -> list[list[Hypothesis]]:
         """One list of hypotheses, best first, for each input, in the order of the inputs.
 
@@ -76,13 +77,15 @@ class TorchEngine:
         """
         if prompts is None:
             prompts = [()] * len(inputs)
+        numbers = range(len(inputs)) if numbers is None else numbers
         _same_number("prompts", prompts, inputs)
+        _same_number("numbers", numbers, inputs)
         search, openings = options.build(), [len(prompt) for prompt in prompts]
         lengths = [self.length(one) + opening for one, opening in zip(inputs, openings)]
         spread = 0 if isinstance(options, Beam) else SPREAD
 
         def answer(places: list[int]) -> list[list[Hypothesis]]:
-            sentences = self._sentences(inputs, places, options, prompts)
+            sentences = self._sentences(inputs, places, options, prompts, numbers)
             watching = {} if watch is None or isinstance(options, Beam) else {"watch": watch(places)}
             return search(self.model, sentences, symbols=self.symbols, **watching)
 
@@ -95,7 +98,7 @@ class TorchEngine:
         """The answers to one input, and how the beam came to them."""
         trace = Trace()
         with evaluating(self.model):
-            sentences = self._sentences([one_input], [0], options, [prompt])
+            sentences = self._sentences([one_input], [0], options, [prompt], [0])
             found = beam.search(self.model, sentences, options, self.symbols, trace)
         return found[0], trace
 
@@ -107,7 +110,7 @@ class TorchEngine:
         lengths = [max(self.length(one), len(target)) for one, target in zip(inputs, targets)]
 
         def score(places: list[int]) -> list[tuple[float, ...]]:
-            sentences = self._sentences(inputs, places, Greedy(), [()] * len(inputs))
+            sentences = self._sentences(inputs, places, Greedy(), [()] * len(inputs), range(len(inputs)))
             return score_given(self.model, sentences, [targets[place] for place in places], self.symbols)
 
         return self._run(batches(lengths, [0] * len(inputs), 1, self.budget), score, len(inputs), progress)
@@ -129,14 +132,15 @@ class TorchEngine:
         return [results[place] for place in range(total)]
 
     def _sentences(
-        self, inputs: Sequence[Any], places: list[int], options: Strategy, prompts: Sequence[Sequence[int]]
-    ) -> Sentences:
+        self, inputs: Sequence[Any], places: list[int], options: Strategy, prompts: Sequence[Sequence[int]],
+        numbers: Sequence[int],
+    ) -> Sentences:  # fmt: skip
         chosen = [inputs[place] for place in places]
         return Sentences.of(
             self.collate(chosen),
             [min(options.limit(self.length(one)), self.room(one) or sys.maxsize) for one in chosen],
             prompts=[prompts[place] for place in places],
-            indices=places,
+            indices=[numbers[place] for place in places],
             start=self.symbols.start,
             device=self.device,
         )

@@ -35,7 +35,7 @@ STANDARD = Symbols()
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """One batch: the source, the tokens that open the answers, their limits, their places in the input.
+    """One batch: the source, the tokens that open the answers, their limits, their numbers among all inputs.
 
     ``rest`` is what some openings have more than the shortest; a search reads it before it chooses.
     """

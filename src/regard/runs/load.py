@@ -17,7 +17,7 @@ from regard.core.capabilities import Continues, Fills, Translates
 from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
 from regard.core.files import read_object
-from regard.core.seams import Engine
+from regard.core.seams import Engine, max_lengths_of
 from regard.core.task import Progress, Session, Task
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
@@ -26,6 +26,7 @@ from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Strategy
 from regard.layers.headed import Pooling
+from regard.runs.asking import answer_filled, as_list, best_text, parsed
 from regard.runs.folder import RunFolder
 from regard.runs.kept import check_hashes
 from regard.runs.recipe import Recipe
@@ -37,7 +38,7 @@ from regard.tasks.embedding import Embedding
 from regard.tasks.filling import Guess
 from regard.tasks.metrics.alignment import Head
 from regard.tasks.sentence_vectors import Embedder, around
-from regard.tasks.translation import stripped
+from regard.tasks.translation import check_piece_counts, stripped
 from regard.training import checkpoints, machine
 
 Capability = TypeVar("Capability")
@@ -64,9 +65,14 @@ class Run:
         """The tokenizers of both sides; refused, in words, where the run does not read texts."""
         return self.modalities.vocabularies
 
-    def session(self, options: Strategy | None = None, progress: Progress | None = None) -> Session:
+    def session(
+        self,
+        options: Strategy | None = None,
+        progress: Progress | None = None,
+        numbers: Sequence[int] | None = None,
+    ) -> Session:
         """One use of the model, with the recipe's way of decoding where no other is given."""
-        return Session(self.model, self.device, options or self.recipe.decoding, self.other, progress)
+        return Session(self.model, self.device, options or self.recipe.decoding, self.other, progress, numbers)
 
     def task_that(self, can: type[Capability], refusal: str) -> Capability:
         """The task, where it is able to do what is asked of it."""
@@ -133,17 +139,23 @@ class Run:
     def predict(
         self, inputs: Any, options: Strategy | None = None, progress: Progress | None = None
     ) -> list[str]:
-        """The best answer to each input (a text, the path of a picture), in order."""
-        return [answers[0].text for answers in self.answers(inputs, options, progress)]
+        """The best answer to each input (a text, the path of a picture), in order; to an empty text the empty one."""
+        return [best_text(answers) for answers in self.answers(inputs, options, progress)]
 
     def answers(
-        self, inputs: Any, options: Strategy | None = None, progress: Progress | None = None
+        self, inputs: Any, options: Strategy | None = None, progress: Progress | None = None, *, first: int = 0
     ) -> list[list[Answer]]:
-        """All answers that the strategy keeps, best first. What is a string is read as on the command line: the text
-        itself, or the path of a picture."""
-        parse = self.modalities.input.parse
-        raws = [parse(str(one)) if isinstance(one, str | Path) else one for one in as_list(inputs)]
-        return self.task.predict(self.session(options, progress), raws)
+        """All answers that the strategy keeps, best first; to an empty text there are none.
+
+        What is a string is read as on the command line: the text itself, or the path of a picture. Inputs may be asked
+        in several calls: ``first`` is how many came before, so that sampling goes on and does not begin anew.
+        """
+
+        def find(raws: list[Any], places: list[int]) -> list[list[Answer]]:
+            session = self.session(options, progress, [first + place for place in places])
+            return self.task.predict(session, parsed(self.modalities.input, raws))
+
+        return answer_filled(as_list(inputs), find)
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[float, ...]]:
         """For each given pair the log-probability of every target piece and of the closing symbol."""
@@ -151,9 +163,11 @@ class Run:
             raise DataError(f"{len(sources)} sources against {len(targets)} references; give one for each, in order")
         engine = self.engine
         sources, targets = self._as_written(stripped(sources), stripped(targets))
-        return engine.score(
-            self.vocabularies.source.encode_batch(list(sources)), self.vocabularies.target.encode_batch(list(targets))
-        )
+        asked = self.vocabularies.source.encode_batch(list(sources))
+        given = self.vocabularies.target.encode_batch(list(targets))
+        for texts, room, what in zip((asked, given), max_lengths_of(self.model), ("a source", "an answer")):
+            check_piece_counts(texts, room, what)
+        return engine.score(asked, given)
 
     def alignment(
         self,
@@ -184,11 +198,6 @@ class Run:
             if chosen:
                 return int(chosen[0]), int(chosen[1])
         return None
-
-
-def as_list(inputs: Any) -> list[Any]:
-    """One input is a list of one."""
-    return [inputs] if isinstance(inputs, str | Path) else list(inputs)
 
 
 def load(run: str | Path, device: str = "", *, check: bool = True) -> Run:

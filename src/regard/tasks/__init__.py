@@ -20,6 +20,8 @@ class TaskPart(Part):
 
     cuts_anew: ClassVar[bool] = False  # whether training examples may be cut into other pieces each epoch
 
+    generates: ClassVar[bool] = False  # whether answers are written token by token, as ``session.options`` says
+
     explains_itself: ClassVar[bool] = False  # whether training ends with a page about what was learned
 
     headline: ClassVar[tuple[Metric, ...]] = ()  # the figures by which runs are compared, the one that decides first

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from regard.core.answers import SpanAnswer
-from regard.core.errors import DataError, enumerate_problems
+from regard.core.errors import InputError
 from regard.data.examples import Asked
 from regard.data.modalities.text.enclosing import split_texts
 from regard.tasks.metrics.answers import is_exact
@@ -73,11 +73,11 @@ class SpanCandidates:
 def question_and_context(inputs: Sequence[str | tuple[str, str]]) -> list[tuple[str, str]]:
     """Both halves of every input; inputs that have only one are refused, all at once."""
     rows = [split_texts(one) for one in inputs]
-    wrong = [number for number, row in enumerate(rows, 1) if len(row) != 2 or not all(half.strip() for half in row)]
+    wrong = [place for place, row in enumerate(rows) if len(row) != 2 or not all(half.strip() for half in row)]
     if wrong:
-        problems = [f"input {number}: {str(inputs[number - 1])[:60]!r}" for number in wrong[:20]]
-        title = "a question and its context are needed, with a tab between them, or the context in a file (--context)"
-        raise DataError(enumerate_problems(title, problems))
+        problems = {place: repr(str(inputs[place])[:60]) for place in wrong}
+        remedy = "put a tab between them, or the context in a file (--context)"
+        raise InputError("a question and its context are needed, and one is missing in", problems, remedy)
     return [(row[0].strip(), row[1]) for row in rows]
 
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.core.answers import Answer
-from regard.core.errors import OptionError
+from regard.core.errors import InputError, OptionError
 from regard.core.seams import Decodable, Engine, Hypothesis
 from regard.core.task import Progress
 from regard.data.modalities.text.tokenizers import Tokenizer
@@ -49,8 +49,10 @@ class Continuation:
         keep_end: bool = False,
         stream: Stream | None = None,
         progress: Progress | None = None,
+        numbers: Sequence[int] | None = None,
     ) -> list[list[Answer]]:
         """For each prompt how it goes on, best first; the text ends before the first stop string."""
+        numbers = range(len(prompts)) if numbers is None else numbers
         openings = self.openings(prompts, keep_end=keep_end)
         wanted = options.max_length or USUAL_LENGTH
 
@@ -68,6 +70,7 @@ class Continuation:
                 prompts=chosen,
                 progress=None if progress is None else partial(report_all, progress, len(found), len(openings)),
                 watch=self.listeners(chosen, stop, single) if stop or stream is not None else None,
+                numbers=[numbers[place] for place in group],
             )
             found.update(zip(group, done, strict=True))
         answers: list[list[Answer]] = []
@@ -101,12 +104,10 @@ class Continuation:
         if [-1] in openings:
             raise OptionError("this model's tokenizer has no symbol to begin an empty prompt with; give it some text")
         most = self.context - 1 if self.context else 0
-        long = [f"{place} ({len(ids)})" for place, ids in enumerate(openings, start=1) if most and len(ids) > most]
+        long = {place: f"{len(ids)} tokens" for place, ids in enumerate(openings) if most and len(ids) > most}
         if long and not keep_end:
-            raise OptionError(
-                f"the model reads {self.context} tokens, so a prompt has {most} at most; more have (prompt, tokens): "
-                f"{', '.join(long[:20])}; shorten them, or keep their ends only with --keep-end"
-            )
+            title = f"the model reads {self.context} tokens, so a prompt has {most} at most, and more have"
+            raise InputError(title, long, "shorten them, or keep their ends only with --keep-end")
         return [[*lead, *ids[len(lead) - most :]] if most and len(ids) > most else ids for ids in openings]
 
     def write_on(

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from regard.core.answers import Answer
-from regard.core.errors import OptionError
+from regard.core.errors import InputError, OptionError
 from regard.core.seams import max_length_of
 from regard.core.task import Progress
 from regard.data.batching import in_length_order
@@ -72,19 +72,15 @@ class Filling:
             [specials.sos, *made.ids, specials.eos]
             for made in self.reader.encode_batch(list(texts), add_special_tokens=False)
         ]
-        whole = [str(place) for place, row in enumerate(rows, start=1) if specials.mask not in row]
+        whole = {place: "" for place, row in enumerate(rows) if specials.mask not in row}
         if whole:
             name = self.tokenizer.token(specials.mask)
-            raise OptionError(
-                f"there is nothing to guess in text {', '.join(whole[:20])}; write {name} where a word is wanted"
-            )
+            raise InputError("there is nothing to guess in", whole, f"write {name} where a word is wanted")
         most = max_length_of(self.model)
-        long = [f"{place} ({len(row)})" for place, row in enumerate(rows, start=1) if most and len(row) > most]
+        long = {place: f"{len(row)} tokens" for place, row in enumerate(rows) if most and len(row) > most}
         if long:
-            raise OptionError(
-                f"the model reads {most} tokens, the symbols around a text among them; more have (text, tokens): "
-                f"{', '.join(long[:20])}; shorten them"
-            )
+            title = f"the model reads {most} tokens, the symbols around a text among them, and more have"
+            raise InputError(title, long, "shorten them")
         return rows
 
     @torch.inference_mode()

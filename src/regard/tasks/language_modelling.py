@@ -57,6 +57,7 @@ MOST_COUNTED = 2_000_000
 class LanguageModelConfig(TaskPart):
     """What comes next in running text."""
 
+    generates = True
     explains_itself = True
     headline = (
         Metric("bits_per_character", "bits per character", higher_is_better=False),
@@ -266,7 +267,8 @@ class LanguageModelling(RunningTextTask):
 
     def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:
         """How each text goes on."""
-        return self.continuation(session).predict(inputs, session.options, progress=session.progress)
+        writing = self.continuation(session)
+        return writing.predict(inputs, session.options, progress=session.progress, numbers=session.numbers)
 
     def sample(self, model: nn.Module, device: torch.device) -> str:
         """What the model writes now."""

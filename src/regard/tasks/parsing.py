@@ -12,7 +12,7 @@ from torch import nn
 
 from regard.core.answers import Answer
 from regard.core.batch import Examples
-from regard.core.errors import DataError, RecipeError, enumerate_problems
+from regard.core.errors import DataError, InputError, RecipeError, enumerate_problems
 from regard.core.metrics import share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
@@ -36,6 +36,7 @@ from regard.tasks.yardsticks import sampled_trees, tree_yardsticks
 LOOKED_AT = 100
 """Pairs of a split that tell whether it holds trees."""
 NAMED = 20
+NO_TREES = "lines that are no trees over the words of their sentences"
 
 
 class ParsingConfig(TeacherForcing):
@@ -129,11 +130,9 @@ class Parsing:
         return [[parsed(answer, words) for answer in own] for own, words in zip(found, sentences, strict=True)]
 
     def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:
-        """Bracketed trees with the words in them; a text without words has none."""
-        sentences = [words_of(text) for text in inputs]
-        filled = [words for words in sentences if words]
-        found = iter(self.parse(session, filled) if filled else ())
-        return [[one.answer for one in next(found)] if words else [Answer("", 0.0, 0.0)] for words in sentences]
+        """Bracketed trees with the words in them."""
+        found = self.parse(session, [words_of(text) for text in inputs])
+        return [[one.answer for one in own] for own in found]
 
     def score(self, session: Session, split: str) -> dict[str, Any]:
         return self.score_pairs(session, self.corpus.splits[split])
@@ -172,9 +171,15 @@ class Parsing:
 
     def as_written(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[list[str], list[str]]:
         """Sentences and given trees as the model reads and writes them: words with one space, and symbols."""
-        given = [Pair(source, target, line) for line, (source, target) in enumerate(zip(sources, targets), start=1)]
-        trees = iter(trees_of([pair for pair in given if pair.source.strip() or pair.target.strip()]))
-        pairs = [pair_of(next(trees)) if pair.source.strip() or pair.target.strip() else Pair("", "") for pair in given]
+        given = [Pair(*both) for both in zip(sources, targets, strict=True)]
+        filled = [place for place, pair in enumerate(given) if pair.source.strip() or pair.target.strip()]
+        trees, problems = read_trees([given[place] for place in filled])
+        if problems:
+            remedy = "give a tree over the words of each sentence"
+            raise InputError(NO_TREES, problems, remedy).at(filled)
+        pairs = [Pair("", "") for _ in given]
+        for place, tree in zip(filled, trees, strict=True):
+            pairs[place] = pair_of(tree)
         return [pair.source for pair in pairs], [pair.target for pair in pairs]
 
 
@@ -191,18 +196,24 @@ def parsed(answer: Answer, words: Sequence[str]) -> Parsed:
 
 def trees_of(pairs: Sequence[Pair]) -> list[Tree]:
     """The tree of every pair; all that have none are named at once."""
+    trees, problems = read_trees(pairs)
+    if problems:
+        lines = [f"{pairs[place].origin} line {pairs[place].line}: {problem}" for place, problem in problems.items()]
+        more = [f"and {len(lines) - NAMED} others"] if len(lines) > NAMED else []
+        raise DataError(enumerate_problems(NO_TREES, lines[:NAMED] + more))
+    return trees
+
+
+def read_trees(pairs: Sequence[Pair]) -> tuple[list[Tree], dict[int, str]]:
+    """Trees, and by their places what is wrong with the pairs that have none."""
     trees: list[Tree] = []
-    problems: list[str] = []
-    for pair in pairs:
+    problems: dict[int, str] = {}
+    for place, pair in enumerate(pairs):
         try:
             trees.append(tree_of(pair))
         except DataError as error:
-            problems.append(f"{pair.origin} line {pair.line}: {error}".lstrip())
-    if problems:
-        more = [f"and {len(problems) - NAMED} others"] if len(problems) > NAMED else []
-        title = "lines that are no trees over the words of their sentences"
-        raise DataError(enumerate_problems(title, problems[:NAMED] + more))
-    return trees
+            problems[place] = str(error)
+    return trees, problems
 
 
 def tree_of(pair: Pair) -> Tree:

@@ -18,7 +18,7 @@ from torch.nn import functional
 from regard.core.answers import Answer, SpanAnswer
 from regard.core.batch import Examples
 from regard.core.config import parse
-from regard.core.errors import DataError, OptionError
+from regard.core.errors import DataError, InputWarning, OptionError
 from regard.core.metrics import share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
@@ -146,7 +146,7 @@ class QuestionAnswering:
         longer = sum(len(ids) > most for ids in questions)
         if longer and not split:
             message = f"{longer} of {len(asked)} questions are longer than task.max_question_length = {most} tokens"
-            warnings.warn(f"{message}; their ends were cut off", stacklevel=4)
+            warnings.warn(f"{message}; their ends were cut off", InputWarning, stacklevel=4)
         for number, (one, ids) in enumerate(zip(asked, questions, strict=True)):
             context, question = contexts[one.context], np.array(ids[:most], dtype=np.int32)
             if split and len(ids) > most:

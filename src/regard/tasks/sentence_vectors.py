@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from regard.core.batch import move
 from regard.core.capabilities import Continues, Translates
-from regard.core.errors import DataError, OptionError
+from regard.core.errors import InputError, InputWarning, OptionError
 from regard.core.inputs import States
 from regard.core.seams import Body
 from regard.core.symbols import Specials
@@ -71,12 +71,10 @@ class Embedder:
         """Between the symbols, cut to the window."""
         window = Window(self.specials, self.max_length or 1 << 62)
         made = enclose_all(self.tokenizer, window, [(text,) for text in texts])
-        empty = [number for number, one in enumerate(made, start=1) if not len(one.tokens)]
+        empty = {place: "" for place, one in enumerate(made) if not len(one.tokens)}
         if empty:
-            raise DataError(
-                f"text {', '.join(map(str, empty[:10]))} is empty, and this tokenizer puts nothing around a text, so "
-                "there is nothing to embed; leave empty texts out"
-            )
+            title = "this tokenizer puts nothing around a text, so there is nothing to embed where one is empty"
+            raise InputError(title, empty, "leave empty texts out")
         return made
 
     def embed(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
@@ -94,6 +92,7 @@ class Embedder:
             warnings.warn(
                 f"{cut} of {count} texts are longer than the {self.max_length} tokens that the model reads; their ends "
                 "were cut off",
+                InputWarning,
                 stacklevel=4,
             )
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from regard.core.anatomy import anatomy_of
 from regard.core.answers import Answer
 from regard.core.batch import Examples, TokenBatch, move
-from regard.core.errors import OptionError
+from regard.core.errors import InputError, OptionError
 from regard.core.inputs import Inputs
 from regard.core.metrics import Details, Metric, share
 from regard.core.ports import Ports
@@ -53,6 +53,7 @@ class TeacherForcing(TaskPart):
     """How a target is learned from its source, whatever the two are."""
 
     cuts_anew = True
+    generates = True
 
     accuracy = "token_accuracy"
 
@@ -139,7 +140,7 @@ class Translation:
         """A source with a given target, or with the answer that the model finds."""
         source = self.vocabularies.source.encode(raw.strip())  # as pairs are read from files
         limits = max_lengths_of(session.model)
-        check_source_lengths([source], limits[0])
+        check_piece_counts([source], limits[0])
         search = None if target else self.searched(session, source)
         answer = self.vocabularies.target.encode(target.strip()) if search is None else search.answers[0].tokens
         check_room(1 + len(answer), limits[1], "the target, its opening symbol among them,")
@@ -216,9 +217,9 @@ class Translation:
 
     def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:
         sources = self.vocabularies.source.encode_batch(stripped(inputs))
-        check_source_lengths(sources, max_lengths_of(session.model)[0])
+        check_piece_counts(sources, max_lengths_of(session.model)[0])
         engine = session.engine or self.engine(session.model, session.device)
-        found = engine.predict(sources, session.options, progress=session.progress)
+        found = engine.predict(sources, session.options, progress=session.progress, numbers=session.numbers)
         return [[self._answer(hypothesis) for hypothesis in hypotheses] for hypotheses in found]
 
     def _answer(self, hypothesis: Hypothesis) -> Answer:
@@ -321,14 +322,9 @@ def stripped(texts: Sequence[str]) -> list[str]:
     return [text.strip() for text in texts]
 
 
-def check_source_lengths(sources: Sequence[Sequence[int]], max_length: int) -> None:
-    """Names every input that has more pieces than the model has positions, its closing symbol among them."""
-    if not max_length:
-        return
-    long = [f"{place} ({len(one)})" for place, one in enumerate(sources, start=1) if len(one) + 1 > max_length]
+def check_piece_counts(texts: Sequence[Sequence[int]], max_length: int, what: str = "a source") -> None:
+    """Names every text that has more pieces than the model has positions, one special symbol among them."""
+    long = {place: f"{len(one)} pieces" for place, one in enumerate(texts) if max_length and len(one) + 1 > max_length}
     if long:
-        raise OptionError(
-            f"the model reads at most {max_length - 1} pieces; more have (input, pieces): {', '.join(long[:20])}"
-            + (f" and {len(long) - 20} others" if len(long) > 20 else "")
-            + "; cut or split them, or train with a larger model.position.max_length"
-        )
+        title = f"the model has room for {max_length - 1} pieces of {what}, and there are more in"
+        raise InputError(title, long, "cut or split them, or train with a larger model.position.max_length")

@@ -143,6 +143,7 @@ class Ctranslate2Engine:
         prompts: Sequence[Sequence[int]] | None = None,
         progress: Progress | None = None,
         watch: Callable[[Sequence[int]], Watch] | None = None,
+        numbers: Sequence[int] | None = None,
     ) -> list[list[Hypothesis]]:
         """One list of hypotheses, best first, for each input, in the order of the inputs.
 
@@ -153,6 +154,8 @@ class Ctranslate2Engine:
             raise OptionError("answers that begin with a prompt are not asked of CTranslate2; use --engine torch")
         if not inputs:
             return []
+        if numbers:  # another part of the same inputs draws other random numbers
+            options = options.reseeded(numbers[0])
         limits = [min(options.limit(len(one)), self.max_length or sys.maxsize) for one in inputs]
         asking = Asking(inputs, limits, options, watch)
         plan = [Batch(places, watch is not None) for places in self._plan(inputs, options)]

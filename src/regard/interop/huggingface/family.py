@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from torch import Tensor
 
+from regard.core.config import nearest
 from regard.core.errors import OptionError, RunError, enumerate_problems
 from regard.interop.huggingface.files import Stored
 from regard.interop.huggingface.settings import Settings
@@ -93,6 +94,11 @@ class Family:
     def table(self, config: Mapping[str, Any], where: str, ignored: Iterable[str] = ()) -> dict[str, Any]:
         """Our ``[model]`` table for their config.json."""
         problems: list[str] = []
+        ignored = [*ignored]
+        unknown = self.settings.unknown(config, self.more)
+        idle = [f"{name}{nearest(name, unknown)}" for name in ignored if name not in unknown]
+        if idle:
+            raise OptionError(f"{where} has nothing to ignore under the name {', '.join(idle)}; leave out --ignore")
         table = self.settings.read(config, {*self.more, *ignored}, problems) | self.read_more(config, problems)
         if problems:
             raise RunError(enumerate_problems(f"{where} cannot be followed", problems))

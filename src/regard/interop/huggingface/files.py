@@ -12,7 +12,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from regard.core.errors import RunError, enumerate_problems
+from regard.core.errors import OptionError, RunError, enumerate_problems
 from regard.core.files import read_json
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
@@ -32,9 +32,12 @@ class Stored:
 
 def open_weights(folder: Path, *, convert: bool = False) -> dict[str, Stored]:
     """All tensors of the folder by name; pickles only where the user wants them converted."""
-    if (folder / SINGLE).is_file():
+    plain = next((name for name in (SINGLE, INDEX) if (folder / name).is_file()), "")
+    if plain and convert:
+        raise OptionError(f"{folder} holds {plain}, which is read as it stands; leave out --convert")
+    if plain == SINGLE:
         return _opened(folder, [SINGLE], _open_safetensors)
-    if (folder / INDEX).is_file():
+    if plain == INDEX:
         return _opened_shards(folder, INDEX, _open_safetensors)
     pickled = next((name for name in (PICKLED, PICKLED_INDEX) if (folder / name).is_file()), None)
     if pickled is None:

@@ -84,11 +84,9 @@ class Settings:
             for name, wanted in self.required.items()
             if config.get(name) not in (None, wanted)
         ]
-        known = {setting.theirs for setting in self.given} | {*self.required, *self.harmless, *BOOKKEEPING, *elsewhere}
         problems += [
             f"{name} = {value!r} is not known here; if it changes nothing, say so: --ignore {name}"
-            for name, value in config.items()
-            if name not in known and value  # what is null, false, 0 or empty asks for nothing
+            for name, value in self.unknown(config, elsewhere).items()
         ]
         table: dict[str, Any] = {}
         for path, value in self.fixed.items():
@@ -96,6 +94,11 @@ class Settings:
         for setting in self.given:
             put(table, setting.ours, setting.read(config, problems))
         return table
+
+    def unknown(self, config: Mapping[str, Any], elsewhere: Iterable[str]) -> dict[str, Any]:
+        """Settings of which nothing is known; what is null, false, 0 or empty asks for nothing."""
+        known = {setting.theirs for setting in self.given} | {*self.required, *self.harmless, *BOOKKEEPING, *elsewhere}
+        return {name: value for name, value in config.items() if name not in known and value}
 
     def write(self, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
         """Their settings; a part of ours that they do not have is a problem."""

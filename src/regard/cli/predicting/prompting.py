@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from regard.cli.console import notes, say, write_json
-from regard.core.errors import DataError
+from regard.core.errors import DataError, InputError
 
 if TYPE_CHECKING:
     from regard.core.answers import Answer
+    from regard.core.task import Progress
     from regard.runs.load import Run
 
 
@@ -54,18 +56,42 @@ class OutputStyle:
     keep_end: bool = False
     shots: FewShot = field(default_factory=FewShot)
 
+    @property
+    def stops(self) -> tuple[str, ...]:
+        return (*self.stop, *self.shots.stop)
 
-def continue_prompt(run: Run, prompt: str, options: Any, manner: OutputStyle, *, as_json: bool) -> None:
+    def continuations(
+        self, run: Run, texts: Sequence[str], options: Any, progress: Progress | None = None, first: int = 0
+    ) -> list[list[Answer]]:
+        """How each text goes on; an empty one does not. ``first`` is how many texts came before these."""
+        from regard.runs.asking import answer_filled
+
+        def find(prompts: list[str], places: list[int]) -> list[list[Answer]]:
+            found = run.continuation.predict(
+                [self.shots.with_examples(prompt) for prompt in prompts], options, stop=self.stops,
+                keep_end=self.keep_end, progress=progress, numbers=[first + place for place in places],
+            )  # fmt: skip
+            if not self.echo:
+                return found
+            return [
+                [replace(answer, text=prompt + answer.text) for answer in own]
+                for prompt, own in zip(prompts, found, strict=True)
+            ]
+
+        return answer_filled(texts, find)
+
+
+def continue_prompt(run: Run, prompt: str, options: Any, style: OutputStyle, *, as_json: bool) -> None:
     """The continuation of one prompt, as it is written; with several answers, or as JSON, when it is there."""
     many = options.answers > 1
     if not as_json and not many and options.kind != "beam":
-        if manner.echo:
+        if style.echo:
             _show(prompt)
-        _continued(run, prompt, options, manner, stream=_show)
+        _continued(run, prompt, options, style, stream=_show)
         _show("\n")
         return
-    answers = _continued(run, prompt, options, manner)
-    texts = [(prompt if manner.echo else "") + answer.text for answer in answers]
+    answers = _continued(run, prompt, options, style)
+    texts = [(prompt if style.echo else "") + answer.text for answer in answers]
     if as_json:
         scores = [answer.log_probability for answer in answers]
         write_json({"inputs": [prompt], "prompt": prompt, "outputs": texts, "scores": scores})
@@ -74,7 +100,7 @@ def continue_prompt(run: Run, prompt: str, options: Any, manner: OutputStyle, *,
         _show(text + "\n")
 
 
-def interactive_session(run: Run, options: Any, manner: OutputStyle) -> None:
+def interactive_session(run: Run, options: Any, style: OutputStyle) -> None:
     """Prompt after prompt from the terminal until the input ends; a new seed each time, so that nothing is stuck."""
     if sys.stdin.isatty():
         say("type a prompt and press Enter; Ctrl-D ends, Ctrl-C stops an answer", to=notes, style="dim")
@@ -88,19 +114,18 @@ def interactive_session(run: Run, options: Any, manner: OutputStyle) -> None:
         seeded = options.reseeded(turn)
         turn += 1
         try:
-            continue_prompt(run, line.rstrip("\n"), seeded, manner, as_json=False)
+            continue_prompt(run, line.rstrip("\n"), seeded, style, as_json=False)
         except KeyboardInterrupt:
             _show("\n")
 
 
-def _continued(run: Run, prompt: str, options: Any, manner: OutputStyle, stream: Any = None) -> list[Answer]:
-    return run.continuation.predict(
-        [manner.shots.with_examples(prompt)],
-        options,
-        stop=(*manner.stop, *manner.shots.stop),
-        keep_end=manner.keep_end,
-        stream=stream,
-    )[0]
+def _continued(run: Run, prompt: str, options: Any, style: OutputStyle, stream: Any = None) -> list[Answer]:
+    prompts = [style.shots.with_examples(prompt)]
+    try:
+        found = run.continuation.predict(prompts, options, stop=style.stops, keep_end=style.keep_end, stream=stream)
+    except InputError as error:
+        raise DataError(error.named(lambda place: "the prompt")) from None
+    return found[0]
 
 
 def _show(text: str) -> None:

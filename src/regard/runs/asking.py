@@ -1,0 +1,58 @@
+"""Inputs on their way to a task: empty texts are left out, and what is wrong is placed among all inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from regard.core.answers import Answer
+from regard.core.errors import InputError, RegardError
+from regard.core.modality import Modality
+
+Find = Callable[[list[Any], list[int]], list[list[Answer]]]
+"""Is given inputs and their places among all, and answers them."""
+
+
+def as_list(inputs: Any) -> list[Any]:
+    """One input is a list of one."""
+    return [inputs] if isinstance(inputs, str | Path) else list(inputs)
+
+
+def is_empty(one: Any) -> bool:
+    """Whether it is a text without anything in it; nothing else is empty."""
+    return isinstance(one, str) and not one.strip()
+
+
+def answer_filled(inputs: Sequence[Any], find: Find) -> list[list[Answer]]:
+    """What ``find`` says of each input; of an empty text nothing. Its errors name places among all inputs."""
+    places = [place for place, one in enumerate(inputs) if not is_empty(one)]
+    answers: list[list[Answer]] = [[] for _ in inputs]
+    if not places:
+        return answers
+    try:
+        found = find([inputs[place] for place in places], places)
+    except InputError as error:
+        raise error.at(places) from None
+    for place, own in zip(places, found, strict=True):
+        answers[place] = own
+    return answers
+
+
+def parsed(modality: Modality, inputs: Sequence[Any]) -> list[Any]:
+    """Raw inputs from the words of a command line; all that cannot be read are named at once."""
+    raws: list[Any] = []
+    wrong: dict[int, str] = {}
+    for place, one in enumerate(inputs):
+        try:
+            raws.append(modality.parse(str(one)) if isinstance(one, str | Path) else one)
+        except RegardError as error:
+            wrong[place] = str(error)
+    if wrong:
+        raise InputError(f"a {modality.name} is expected in every input", wrong, "correct or leave them out")
+    return raws
+
+
+def best_text(answers: Sequence[Answer]) -> str:
+    """The best answer in one line; the empty one where there is none."""
+    return answers[0].text if answers else ""
