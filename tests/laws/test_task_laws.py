@@ -459,7 +459,8 @@ def scores_in_detail(subject: Subject) -> None:
 
 CHECKS: dict[str, Callable[[Subject], None]] = {
     "HasHead": head, "ChecksLengths": lengths, "Stateful": state, "Derives": derived, "Samples": samples,
-    "Compares": compares, "ScoresPairs": scores_pairs, "ScoresInDetail": scores_in_detail, "HasYardsticks": has_yardsticks,
+    "Compares": compares, "ScoresPairs": scores_pairs, "ScoresInDetail": scores_in_detail,
+    "HasYardsticks": has_yardsticks,
     "Translates": translates, "Continues": continues,
     "Fills": fills, "Classifies": classifies, "Tags": tags, "AnswersQuestions": answers_questions, "HasLabels": labels,
     "Probeable": probes,

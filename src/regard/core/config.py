@@ -119,7 +119,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 class Unused(ValueError):
-    """Keys of a table that have no effect beside its others, each with the reason; raised where a table is validated."""
+    """Keys of a table that have no effect beside its others, each with the reason; raised by its validators."""
 
     def __init__(self, reasons: Mapping[str, str]) -> None:
         super().__init__(". ".join(f"{key} has no effect: {why}; leave it out" for key, why in reasons.items()))

@@ -87,8 +87,8 @@ class Recipe(Config):
             unused = [name for name in unused if keys_below(name, settings)]
         if unused:
             raise RecipeError(
-                f"{where}: [{'] and ['.join(unused)}] have no effect where input.kind = {made.input.kind!r}: no text is "
-                "read or written; leave them out"
+                f"{where}: [{'] and ['.join(unused)}] have no effect where input.kind = {made.input.kind!r}: no text "
+                "is read or written; leave them out"
             )
         return made.model_copy(update={"data": made.data.located(base, keys_below("data", settings))})
 
