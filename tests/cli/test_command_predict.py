@@ -150,15 +150,15 @@ def test_sampling_is_a_function_of_the_seed(run: Path) -> None:
         (("--top-p", "0"), "top_p"),
         (("--beam", "2", "--n-best", "3"), "--beam 2 keeps 2 answers and --n-best wants 3; give --beam 3"),
         (("--greedy", "--n-best", "2"), "use --beam N or --temperature T with --n-best"),
-        (("--n-best", "2"), "this run's own decoding is greedy, which knows one answer only; use --beam 2"),
+        (("--n-best", "2"), "this run's own decoding is greedy, which returns one answer; use --beam 2"),
         (("--skip", "1"), "--skip leaves out lines of --file or of standard input, not texts; leave it out"),
         (("--json", "--jsonl"), "--json writes one object for everything, --jsonl one for each input; choose one"),
         (("--reference", "in.txt", "--stop", "x"), "scores given answers and writes none; leave out --stop"),
         (("--file", "in.txt"), "give texts on the command line or --file, not both"),
         (("--reference", "in.txt", "--beam", "2"), "--reference scores given answers and decodes nothing"),
         (("--reference", "in.txt", "--seed", "0", "--max-tokens", "3"), "the way of decoding: --seed, --max-tokens"),
-        (("--greedy", "--seed", "3"), "--seed belongs to sampling, and --greedy leaves nothing to chance"),
-        (("--seed", "3"), "and this run's own decoding (greedy) leaves nothing to chance; add --temperature T"),
+        (("--greedy", "--seed", "3"), "--seed belongs to sampling, and --greedy is deterministic"),
+        (("--seed", "3"), "and this run's own decoding (greedy) is deterministic; add --temperature T"),
     ],
 )
 def test_what_does_not_go_together(run: Path, options: tuple[str, ...], message: str) -> None:

@@ -130,6 +130,6 @@ def test_a_writer_has_no_references(writer: Path, tmp_path: Path) -> None:
     file = tmp_path / "some.txt"
     file.write_text("the cat\n", encoding="utf-8")
     scored = regard("evaluate", writer, "--source", file, "--reference", file).error
-    assert "(language-model) answers no sources with references; leave out --source and --reference" in scored
+    assert "(language-model) cannot be scored on sources with references; leave out --source and --reference" in scored
     given = regard("predict", writer, "--file", file, "--reference", file).error
     assert "(language-model) has no use for --reference, which is for runs that go from text to text" in given

@@ -111,7 +111,7 @@ def test_a_body_alone_has_the_same_states_and_a_new_head(body: Pair) -> None:
     assert run.recipe.model.pooler == ("none" if "distil" in theirs.config.model_type else "tanh")  # type: ignore[attr-defined]
     ledger = json.loads(run.folder.ledger.read_text(encoding="utf-8"))
     assert ledger["notes"] == [
-        "no head came along: the run's own, which guesses hidden words, is new and has learned nothing"
+        "the folder has no head: the run's own, which guesses hidden words, is new and untrained"
     ]
     again = import_folder(folder, folder.with_name(f"{folder.name}-again"))
     assert again.weights_sha256 == weights_hash(weights_of(run.model)), "new, but the same every time"

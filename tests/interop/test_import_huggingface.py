@@ -274,7 +274,7 @@ def test_rows_without_a_piece_are_left_behind_and_said(tmp_path: Path) -> None:
     theirs = gpt2(vocab_size=PIECES + 14)
     folder = save(theirs, tmp_path / "theirs")
     found = import_folder(folder, tmp_path / "run")
-    assert found.notes == ("14 rows of the embedding belong to no piece and were left behind",)
+    assert found.notes == ("14 rows of the embedding belong to no token and were dropped",)
     tokens_BT = tokens(2, 7)
     wanted_BTW = their_logits(theirs, tokens_BT)[..., :PIECES]
     assert furthest(our_logits(regard.load(tmp_path / "run"), tokens_BT), wanted_BTW) < 1e-4

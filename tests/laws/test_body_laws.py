@@ -143,5 +143,5 @@ def test_what_it_reads_with_is_all_that_reading_needs(subject: Subject) -> None:
 
 
 def test_a_stranger_that_names_no_reading_part_is_refused() -> None:
-    with pytest.raises(Exception, match="cannot carry a head"):
+    with pytest.raises(Exception, match="cannot take the head of a task"):
         without_decoder(nn.Linear(2, 2))

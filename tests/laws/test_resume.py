@@ -206,7 +206,7 @@ def test_killed_and_resumed_is_the_same_to_the_bit(name: str, tmp_path: Path) ->
     assert_same_run(found, run, expected, reference)
 
 
-@pytest.mark.parametrize(("number", "step"), [(signal.SIGINT, 5), (signal.SIGTERM, 10)], ids=["Ctrl-C", "polite kill"])
+@pytest.mark.parametrize(("number", "step"), [(signal.SIGINT, 5), (signal.SIGTERM, 10)], ids=["Ctrl-C", "SIGTERM"])
 def test_an_interruption_saves_and_says_how_to_go_on(number: signal.Signals, step: int, tmp_path: Path) -> None:
     """Also out of turn: the checkpoint of an interruption must not enter the average."""
     family = Family(

@@ -192,7 +192,7 @@ def test_without_validation_sentences_no_head_is_chosen(tmp_path: Path) -> None:
 
 def test_without_any_sentences_files_must_be_named(tmp_path: Path) -> None:
     regard.train("copy", tmp_path / "run", [*TINIEST, "data.validation_size=0", "data.test_size=0"])
-    with pytest.raises(DataError, match="the recipe keeps no sentences for scores; name some with --source and"):
+    with pytest.raises(DataError, match="the run has no test split; name files with --source and"):
         evaluate(regard.load(tmp_path / "run"))
 
 
@@ -373,7 +373,7 @@ def test_weights_of_the_right_shape_that_are_not_this_runs_are_noticed(copied: P
     with pytest.raises(RunError) as caught:
         regard.load(copied)
     assert str(caught.value) == (
-        f"{copied}: not as this run left them, by the hashes in summary.json: model.safetensors; put the run's own "
+        f"{copied}: modified since training, by the hashes in summary.json: model.safetensors; put the run's own "
         "back, or remove summary.json to take what is there at its word"
     )
     (copied / "summary.json").unlink()

@@ -122,7 +122,7 @@ def test_a_run_is_scored_on_the_command_line(run: Run, capsys: pytest.CaptureFix
 def test_other_runs_guess_nothing(tmp_path: Path) -> None:
     training = ["data.train_size=30", "data.validation_size=5", "data.test_size=2", "training.steps=1"]
     regard.train("copy", tmp_path / "copy", [*training, "model.width=16", "model.heads=2"])
-    with pytest.raises(OptionError, match="guesses no hidden words; name the run of a masked language model"):
+    with pytest.raises(OptionError, match="cannot fill masks; name the run of a masked language model"):
         regard.load(tmp_path / "copy").fill(["a"])
 
 

@@ -187,7 +187,7 @@ def test_a_loss_that_is_not_a_number_never_reaches_the_weights(tmp_path: Path) -
     last = tmp_path / "checkpoints" / "step-00000004"
     first = loop.progress.first_loss
     assert str(caught.value) == (
-        f"training broke at step 5: the loss is nan, the gradient's norm nan (the first loss was {first:.4g}). "
+        f"training diverged at step 5: the loss is nan, the gradient's norm nan (the first loss was {first:.4g}). "
         f"The last good checkpoint is {last}. "
         "Begin again with a lower training.learning_rate, a longer warm-up, or training.clip, in a new --out"
     )
@@ -201,7 +201,7 @@ def test_a_loss_that_is_not_a_number_never_reaches_the_weights(tmp_path: Path) -
 def test_a_loss_that_explodes_stops_as_well(tmp_path: Path) -> None:
     settings = ("task.breaks_at=3", "task.breaks_by=20.0", "training.checkpoint_every=9", "training.steps=9")
     loop, _ = make_loop(tmp_path, *LANGUAGE_MODEL, *settings)
-    with pytest.raises(TrainingError, match=r"^training broke at step 3: the loss is \d+.* No checkpoint had been"):
+    with pytest.raises(TrainingError, match=r"^training diverged at step 3: the loss is \d+.* No checkpoint had been"):
         loop.run()
 
 
@@ -216,7 +216,7 @@ def test_a_run_that_begins_with_next_to_no_loss_may_have_some(tmp_path: Path) ->
 
 def test_a_first_loss_that_is_not_a_number_is_named_too(tmp_path: Path) -> None:
     loop, _ = make_loop(tmp_path, *LANGUAGE_MODEL, "task.breaks_at=1")
-    with pytest.raises(TrainingError, match=r"^training broke at step 1: the loss is nan.*the first loss was nan"):
+    with pytest.raises(TrainingError, match=r"^training diverged at step 1: the loss is nan.*the first loss was nan"):
         loop.run()
 
 

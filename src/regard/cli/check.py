@@ -23,7 +23,7 @@ def check(
     ),
     as_json: bool = JSON_OPTION,
 ) -> None:
-    """Compare cached and whole, alone and batched, fast and by the formula, narrow and wide, ours and exported.
+    """Check that a run gives the same answers with and without cache, batching, fused kernels, bfloat16 and export.
 
     Exits with 1 when two ways do not agree.
     """

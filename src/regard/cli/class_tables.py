@@ -33,7 +33,7 @@ def show_classes(scores: Mapping[str, Any]) -> None:
         say(f"{scores['texts_cut']:,} texts were longer than the window and were cut", style="dim")
     errors = scores.get("errors", ())
     if errors:
-        say("\nErrors, the surest first (more of them with --json):", style="dim")
+        say("\nErrors, most confident first (more with --json):", style="dim")
         for one in errors[:ERRORS]:
             say(f"  {plain(mistake(one))}")
 
@@ -44,9 +44,9 @@ def mistake(error: Mapping[str, Any]) -> str:
         expected = " or ".join(map(repr, error["answers"])) or "no answer"
         said, text = f"{expected}, answered {error['predicted']!r}", f"{error['question']} — {error['context']}"
     elif "word" in error:
-        said, text = f"{error['word']} is {error['tag']}, taken for {error['predicted']}", error["text"]
+        said, text = f"{error['word']} is {error['tag']}, predicted as {error['predicted']}", error["text"]
     else:
-        said, text = f"{error['label']}, taken for {error['predicted']}", error["text"]
+        said, text = f"{error['label']}, predicted as {error['predicted']}", error["text"]
     line = " ".join(str(text).split())
     short = line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} … {line[-LONGEST // 2 :]}"
     return f"{said} ({error['probability']:.2f}): {short}"
@@ -93,7 +93,7 @@ def _show_confusion(labels: list[str], counts: list[list[int]]) -> None:
         if count and row != column
     ]
     if pairs:
-        table = table_of("is", "taken for", "times")
+        table = table_of("true", "predicted", "times")
         for count, label, other in sorted(pairs, key=lambda pair: -pair[0])[:MOST_PAIRS]:
             table.add_row(plain(label), plain(other), f"{count:,}")
         console.print()
@@ -101,7 +101,7 @@ def _show_confusion(labels: list[str], counts: list[list[int]]) -> None:
 
 
 def _confusion(labels: list[str], counts: list[list[int]]) -> Table:
-    table = table_of("is ↓ taken for →", *labels)
+    table = table_of("true ↓ predicted →", *labels)
     for place, (label, row) in enumerate(zip(labels, counts, strict=True)):
         cells = (f"[bold]{count:,}[/bold]" if other == place else f"{count:,}" for other, count in enumerate(row))
         table.add_row(plain(label), *cells)

@@ -106,7 +106,7 @@ def replace_old_demo(folder: Path) -> None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not (folder / MARK).exists():
-        raise OptionError(f"{folder} bears no mark of a demo, so it is left alone; remove it, or choose another --out")
+        raise OptionError(f"{folder} was not created by regard demo; choose another --out, or remove it first")
     shutil.rmtree(folder)
 
 

@@ -14,7 +14,7 @@ from regard.core.errors import RegardError
 app = typer.Typer(
     name="regard",
     help="Train attention models, and look inside them.",
-    epilog="Start with: regard demo     Then: regard recipes list, regard train --help",
+    epilog="Start with: regard demo     Your own data: regard train FILE --out RUN     Recipes: regard recipes list",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

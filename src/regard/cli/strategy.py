@@ -54,7 +54,7 @@ def _named(
     from regard.decoding.options import Beam, Greedy, Sampling
 
     if temperature == 0:
-        raise OptionError("--temperature 0 leaves nothing to chance; use --greedy, or a temperature above 0")
+        raise OptionError("--temperature 0 is deterministic; use --greedy, or a temperature above 0")
     sampled = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p,
                "repetition_penalty": repetition_penalty}  # fmt: skip
     sampling = bool(said(sampled))
@@ -65,12 +65,12 @@ def _named(
     own_way = not named and isinstance(default, Sampling)
     if seed is not None and not sampling and not own_way:
         way = named[0] if named else f"this run's own decoding ({default.kind})"
-        raise OptionError(f"--seed belongs to sampling, and {way} leaves nothing to chance; add --temperature T")
+        raise OptionError(f"--seed belongs to sampling, and {way} is deterministic; add --temperature T")
     answers = {"n_best": n_best} if n_best else {}
     where = "decoding options"
     if greedy:
         if n_best > 1:
-            raise OptionError("--greedy knows one answer only; use --beam N or --temperature T with --n-best")
+            raise OptionError("--greedy returns one answer; use --beam N or --temperature T with --n-best")
         return parse(Greedy, _kept(default, "greedy"), where)
     if sampling:
         given = {name: value for name, value in {**sampled, "seed": seed}.items() if value is not None}
@@ -81,7 +81,7 @@ def _named(
         return parse(Beam, {**_kept(default, "beam"), "size": beam, "n_best": max(n_best, 1)}, where)
     if n_best > 1 and not isinstance(default, Beam | Sampling):
         raise OptionError(
-            f"this run's own decoding is {default.kind}, which knows one answer only; "
+            f"this run's own decoding is {default.kind}, which returns one answer; "
             f"use --beam {n_best} or --temperature 1 with --n-best"
         )
     drawn = {} if seed is None else {"seed": seed}

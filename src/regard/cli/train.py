@@ -78,7 +78,7 @@ def train(
     ),
     as_json: bool = JSON_OPTION,
 ) -> None:
-    """Train a model; Ctrl-C saves a checkpoint first."""
+    """Train a model from a recipe or from files of your own; Ctrl-C saves a checkpoint first."""
     if ranks > 1 and budget:
         raise OptionError("--budget measures one process; with --ranks say how many steps: --set training.steps=N")
     wishes = {"task": task, "source_column": source_column, "target_column": target_column,

@@ -53,7 +53,7 @@ def split_probes(run: Run, split: str = "validation", examples: int = 50) -> lis
 def probeable(run: Run, task: Task) -> Probeable:
     if not isinstance(task, Probeable):
         raise OptionError(
-            f"{run.folder.path}: the task {run.recipe.task.kind!r} makes no probes (see Probeable in "
+            f"{run.folder.path}: the task {run.recipe.task.kind!r} cannot be inspected (see Probeable in "
             "regard.core.capabilities); use regard.record on the model itself"
         )
     return task

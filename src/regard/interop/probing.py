@@ -60,7 +60,7 @@ class ProbedModel:
     def of(cls, run: Run, seed: int) -> ProbedModel:
         if not isinstance(run.task, Probeable):
             raise OptionError(
-                f"{run.folder.path}: the task {run.recipe.task.kind!r} makes no probes (see Probeable in "
+                f"{run.folder.path}: the task {run.recipe.task.kind!r} cannot be inspected (see Probeable in "
                 "regard.core.capabilities), so that its model cannot be checked"
             )
         run.model.cpu().float().eval()

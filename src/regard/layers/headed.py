@@ -40,7 +40,7 @@ def without_decoder(body: nn.Module) -> nn.Module:
     reading = anatomy_of(body).reading
     if not reading:
         raise OptionError(
-            f"{type(body).__name__} cannot carry a head: it does not say with which of its modules it "
+            f"{type(body).__name__} cannot take the head of a task: it does not say with which of its modules it "
             "reads (see Body in regard.core.seams); choose another model.kind"
         )
     needed = {id(body.get_submodule(name)) for name in reading}

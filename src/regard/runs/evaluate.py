@@ -46,7 +46,7 @@ def evaluate(
     session = run.session(options, progress)
     if run.other is not None and isinstance(run.task, Continues):
         raise OptionError(
-            f"{run.folder.path}: a text is scored by the model itself, and {run.other.name} finds answers only; "
+            f"{run.folder.path}: a text is scored by the model itself, and {run.other.name} cannot score given text; "
             "leave out --engine"
         )
     named = {} if run.other is None else {"engine": run.other.name}
@@ -66,7 +66,7 @@ def score_lines(run: Run, session: Session, source: Path, reference: Path) -> di
     """Inputs and references, line by line."""
     if not isinstance(run.task, ScoresPairs):
         raise OptionError(
-            f"{run.folder.path} ({run.recipe.task.kind}) answers no sources with references; leave out "
+            f"{run.folder.path} ({run.recipe.task.kind}) cannot be scored on sources with references; leave out "
             "--source and --reference, and its own test split is scored, or name files such as its own with --data"
         )
     ledger = Ledger()
@@ -142,5 +142,5 @@ def scored_splits(splits: Iterable[str]) -> list[str]:
     names = sorted(splits, key=lambda split: split != "test")  # what is called so is meant; the others as they come
     chosen = [split for split in names if split != "validation"] or names
     if not chosen:
-        raise DataError("the recipe keeps no sentences for scores; name some with --source and --reference")
+        raise DataError("the run has no test split; name files with --source and --reference")
     return chosen

@@ -111,7 +111,7 @@ def check_hashes(folder: RunFolder, weights: Mapping[str, Tensor]) -> None:
         foreign.append(folder.weights.name)
     if foreign:
         raise RunError(
-            f"{folder.path}: not as this run left them, by the hashes in {folder.summary.name}: {', '.join(foreign)}; "
+            f"{folder.path}: modified since training, by the hashes in {folder.summary.name}: {', '.join(foreign)}; "
             f"put the run's own back, or remove {folder.summary.name} to take what is there at its word"
         )
 

@@ -85,7 +85,7 @@ class Run:
         """The model's own, where it goes from text to text."""
         task = self.task_that(
             Translates,
-            f"{self.folder.path} ({self.recipe.task.kind}) answers no sources, so no given answers can be scored; "
+            f"{self.folder.path} ({self.recipe.task.kind}) has no target texts, so given answers cannot be scored; "
             "name a run that goes from text to text",
         )
         return task.engine(self.model, self.device)
@@ -104,7 +104,7 @@ class Run:
         """For each text, and each mask in it, the most probable pieces, best first."""
         task = self.task_that(
             Fills,
-            f"{self.folder.path} ({self.recipe.task.kind}) guesses no hidden words; name the run of a masked "
+            f"{self.folder.path} ({self.recipe.task.kind}) cannot fill masks; name the run of a masked "
             "language model",
         )
         return task.filling(self.session()).fill([texts] if isinstance(texts, str) else texts, top_k)

@@ -172,7 +172,7 @@ def copy_shared_rows(
         result[plain(name)] = rows
         if side not in told:
             told.add(side)
-            notes.append(f"{len(pairs):,} of {after.size:,} {side} pieces keep their vectors, the rest start random")
+            notes.append(f"{len(pairs):,} of {after.size:,} {side} tokens keep their embeddings, others start random")
     return result
 
 

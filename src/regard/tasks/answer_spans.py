@@ -84,7 +84,7 @@ def question_and_context(inputs: Sequence[str | tuple[str, str]]) -> list[tuple[
 def mistakes(
     asked: Sequence[Asked], answers: Sequence[SpanAnswer], references: Sequence[Sequence[str]]
 ) -> list[dict[str, Any]]:
-    """What was answered wrongly, the surest first."""
+    """What was answered wrongly, the most confident first."""
     wrong = [place for place, found in enumerate(answers) if not is_exact(found.text, references[place])]
     return [
         {

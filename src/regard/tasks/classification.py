@@ -328,7 +328,7 @@ def label_answer(label: str, share: float) -> LabelAnswer:
 def mistakes(
     examples: Sequence[HasLabel], probabilities_NC: np.ndarray, gold_N: np.ndarray, labels: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """What was said wrongly, the surest first."""
+    """What was said wrongly, the most confident first."""
     predicted_N, sure_N = probabilities_NC.argmax(axis=1), probabilities_NC.max(axis=1)
     wrong_N = np.flatnonzero(predicted_N != gold_N)
     return [

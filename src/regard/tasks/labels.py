@@ -23,7 +23,7 @@ class Placed(Protocol):
 def check_two_labels(labels: Sequence[str]) -> None:
     if len(labels) < 2:
         raise DataError(
-            f"there is nothing to tell apart: the labels are {', '.join(labels) or 'none at all'}; at least two are "
+            f"there is only one class: the labels are {', '.join(labels) or 'none at all'}; at least two are "
             "needed"
         )
 

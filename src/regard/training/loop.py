@@ -239,7 +239,7 @@ class Loop:
         found = f"the loss is {loss:.4g}, the gradient's norm {norm:.4g}"
         kept = checkpoints.folders(self.folder)
         raise TrainingError(
-            f"training broke at step {progress.step}: {found} (the first loss was {progress.first_loss:.4g}). "
+            f"training diverged at step {progress.step}: {found} (the first loss was {progress.first_loss:.4g}). "
             + (f"The last good checkpoint is {kept[-1]}. " if kept else "No checkpoint had been written yet. ")
             + "Begin again with a lower training.learning_rate, a longer warm-up, or training.clip, in a new --out"
         )

@@ -1,4 +1,4 @@
-"""Stopping on request: Ctrl-C and a polite kill wait for the end of a step, so that everything so far is saved."""
+"""Stopping on request: Ctrl-C and SIGTERM wait for the end of a step, so that everything so far is saved."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Interrupted(Exception):
 
 @contextmanager
 def stop_signals() -> Iterator[threading.Event]:
-    """Ctrl-C and a polite kill are answered at the end of the step; a second Ctrl-C is obeyed at once."""
+    """Ctrl-C and SIGTERM are answered at the end of the step; a second Ctrl-C is obeyed at once."""
     event = threading.Event()
 
     def ask(number: int, frame: FrameType | None) -> None:

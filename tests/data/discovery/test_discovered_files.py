@@ -24,7 +24,7 @@ def lines(count: int, *, other: bool = False) -> str:
 
 
 def test_packed_parallel_files_are_read(tmp_path: Path) -> None:
-    write(tmp_path, {"a.en.gz": gzip.compress(lines(30).encode()), "a.de": lines(30, other=True)})
+    write(tmp_path, {"a.en.gz": gzip.compress(lines(30).encode(), mtime=0), "a.de": lines(30, other=True)})
     assert look(tmp_path, "a.en.gz", "a.de").examples == {"train": 25, "validation": 2, "test": 3}
 
 
@@ -149,7 +149,7 @@ def test_texts_without_spaces_and_of_several_scripts_are_told(tmp_path: Path) ->
 
 
 def test_a_packed_or_a_short_text_is_told(tmp_path: Path) -> None:
-    write(tmp_path, {"a.txt.gz": gzip.compress(lines(9).encode()), "b.txt": "short\n"})
+    write(tmp_path, {"a.txt.gz": gzip.compress(lines(9).encode(), mtime=0), "b.txt": "short\n"})
     assert "running text is read unpacked; unpack a.txt.gz first" in refusal(tmp_path, "a.txt.gz")
     assert look(tmp_path, "b.txt").warnings == ("the text is too short to set its end aside for validation and test",)
 

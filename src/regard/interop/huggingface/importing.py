@@ -116,7 +116,7 @@ def check_sizes(raw: library.Tokenizer, symbols: Any, folder: Path, notes: list[
             "this is not the tokenizer that the model was trained with"
         )
     if symbols > pieces:
-        notes.append(f"{symbols - pieces} rows of the embedding belong to no piece and were left behind")
+        notes.append(f"{symbols - pieces} rows of the embedding belong to no token and were dropped")
     return symbols
 
 
@@ -128,7 +128,7 @@ def cut(name: str, tensor: Tensor, pieces: int) -> Tensor:
 def with_new_head(recipe: Recipe, weights: dict[str, Tensor], pieces: int, notes: list[str]) -> dict[str, Tensor]:
     """A body that came alone gets a head of random weights, a function of the recipe's seed."""
     fresh = checkpoints.weights_of(build_model(recipe, text_ports(pieces, pieces, shared=True)))
-    notes.append("no head came along: the run's own, which guesses hidden words, is new and has learned nothing")
+    notes.append("the folder has no head: the run's own, which guesses hidden words, is new and untrained")
     return {name: weights.get(name, tensor) for name, tensor in fresh.items()}
 
 

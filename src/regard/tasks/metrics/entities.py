@@ -101,7 +101,7 @@ def tag_scores(
 def mistakes(
     examples: Sequence[Tagged], probabilities: Sequence[np.ndarray], predicted: Sequence[Sequence[str]]
 ) -> list[dict[str, Any]]:
-    """Words with a wrong tag, each with its sentence, the surest first."""
+    """Words with a wrong tag, each with its sentence, the most confident first."""
     found: list[dict[str, Any]] = [
         {
             "word": one.words[place],
