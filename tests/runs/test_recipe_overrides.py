@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from regard.core.config import to_toml
 from regard.core.errors import RecipeError
 from regard.runs.recipe import Recipe
 from tests.inspection.picture_runs import drawn
@@ -34,6 +35,23 @@ def test_a_recipe_that_was_written_out_whole_can_do_without_a_split(tmp_path: Pa
     assert list(made.data.named()) == ["train"]
     assert "overlap" not in made.to_toml()
     assert "validation_size = 5000" in made.to_toml(), "what still has an effect stays"
+
+
+def test_what_was_written_out_whole_is_meant_by_nobody(tmp_path: Path) -> None:
+    """As in a recipe that somebody edits, and in a run folder that was made before such keys were refused."""
+    tree = Recipe.of(FASHION).tables()
+    tree["data"] |= {"test": "", "label": "label", "verify": "header"}
+    made = Recipe.of(tree)
+    assert not {"test", "overlap", "label", "verify"} & made.tables()["data"].items()
+    assert Recipe.of(tree, ["data.validation=v-images-idx3"]).data.validation_size == 1000
+    with pytest.raises(RecipeError, match="verify has no effect: idx files are always read whole"):
+        Recipe.of(tree, ["data.verify=header"])
+    file = tmp_path / "recipe.toml"
+    file.write_text(to_toml(tree), encoding="utf-8")
+    assert Recipe.read(file).tables()["data"].keys() == Recipe.of_run(file).tables()["data"].keys()
+    del tree["format"]
+    with pytest.raises(RecipeError, match="overlap has no effect"):
+        Recipe.of(tree)
 
 
 def test_what_is_said_in_one_place_without_effect_is_refused() -> None:

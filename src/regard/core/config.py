@@ -11,7 +11,7 @@ import difflib
 import importlib
 import inspect
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, TypeVar
@@ -126,23 +126,57 @@ class Unused(ValueError):
         self.keys = tuple(reasons)
 
 
-def parse(
-    cls: type[AnyConfig], tree: Mapping[str, Any], where: str = "recipe", settings: Iterable[str] = ()
-) -> AnyConfig:
-    """Validates a tree of tables into a configuration, or raises one error that lists every problem.
+MakesWay = Callable[[str, Sequence[str]], bool]
+"""Whether keys of a table that have no effect are left out instead of refused. The table's path ends in a dot."""
 
-    ``settings`` are the overrides that the tree holds already. What they leave without effect in the rest of a table
-    makes way for them; what has no effect and was said in the same place as its reason is refused.
-    """
+
+def refused(table: str, keys: Sequence[str]) -> bool:
+    """Where somebody writes a recipe: whoever says something without effect should know."""
+    return False
+
+
+def left_out(table: str, keys: Sequence[str]) -> bool:
+    """Where a recipe was written out whole, with every key: nobody meant anything by those."""
+    return True
+
+
+def for_settings(settings: Iterable[str], *, whole: bool = False) -> MakesWay:
+    """What a table says makes way for a setting that leaves it without effect, unless it was set itself; what a recipe
+    says that was written out ``whole`` makes way for anything."""
+    paths = set_paths(settings)
+
+    def makes_way(table: str, keys: Sequence[str]) -> bool:
+        was_set = [path for path in paths for key in keys if f"{table}{key}.".startswith(f"{path}.")]
+        return not was_set and (whole or any(path.startswith(table) for path in paths))
+
+    return makes_way
+
+
+def set_paths(settings: Iterable[str]) -> list[str]:
+    """The paths that settings such as ``data.train=x`` change."""
+    return [setting.partition("=")[0].strip() for setting in settings]
+
+
+def check_used(config: Config, unused: Mapping[str, str]) -> None:
+    """Refuses keys that have no effect, each with the reason, where they are written out."""
+    written = {key: why for key, why in unused.items() if key in config.model_fields_set}
+    if written:
+        raise Unused(written)
+
+
+def parse(
+    cls: type[AnyConfig], tree: Mapping[str, Any], where: str = "recipe", makes_way: MakesWay = refused
+) -> AnyConfig:
+    """Validates a tree of tables into a configuration, or raises one error that lists every problem."""
     problems: list[str] = []
-    made = _parse(cls, tree, "", problems, set_paths(settings))
+    made = _parse(cls, tree, "", problems, makes_way)
     if problems or made is None:
         raise RecipeError(enumerate_problems(where, problems))
     return made
 
 
 def _parse(
-    cls: type[AnyConfig], tree: Mapping[str, Any], path: str, problems: list[str], given: Collection[str] = ()
+    cls: type[AnyConfig], tree: Mapping[str, Any], path: str, problems: list[str], makes_way: MakesWay
 ) -> AnyConfig | None:
     values: dict[str, Any] = {}
     healthy = True
@@ -157,7 +191,7 @@ def _parse(
             healthy = False
             continue
         before = len(problems)
-        values[key] = _parse_value(field, value, here, problems, given)
+        values[key] = _parse_value(field, value, here, problems, makes_way)
         healthy &= len(problems) == before
     if not healthy:
         return None
@@ -165,8 +199,8 @@ def _parse(
         return cls.model_validate(values)
     except ValidationError as error:
         unused = [key for detail in error.errors() for key in _unused_keys(detail)]
-        if unused and sets_below(path, given) and not any(is_set(f"{path}{key}", given) for key in unused):
-            return _parse(cls, {key: tree[key] for key in tree if key not in unused}, path, problems, given)
+        if unused and makes_way(path, unused):
+            return _parse(cls, {key: tree[key] for key in tree if key not in unused}, path, problems, makes_way)
         problems += [_in_words(path, detail) for detail in error.errors()]
         return None
 
@@ -192,34 +226,19 @@ def _merged(usual: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any
     return made
 
 
-def set_paths(settings: Iterable[str]) -> list[str]:
-    """The paths that settings such as ``data.train=x`` change."""
-    return [setting.partition("=")[0].strip() for setting in settings]
-
-
-def is_set(key: str, given: Collection[str]) -> bool:
-    """Whether a key, something in it, or a table around it is among the paths."""
-    return any(f"{key}.".startswith(f"{path}.") or path.startswith(f"{key}.") for path in given)
-
-
-def sets_below(table: str, given: Collection[str]) -> bool:
-    """Whether some of the paths change a key of the table, whose path ends in a dot."""
-    return any(path.startswith(table) for path in given)
-
-
 def _unused_keys(detail: Any) -> tuple[str, ...]:
     error = detail.get("ctx", {}).get("error")
     return error.keys if isinstance(error, Unused) and not detail["loc"] else ()
 
 
-def _parse_value(field: FieldInfo, value: Any, here: str, problems: list[str], given: Collection[str] = ()) -> Any:
+def _parse_value(field: FieldInfo, value: Any, here: str, problems: list[str], makes_way: MakesWay) -> Any:
     target = _table_type(field, value, here, problems)
     if target is None:
         return _tuples(value)
     if not isinstance(value, Mapping):
         problems.append(f"{here}: a table is expected, found {value!r}")
         return value
-    return _parse(target, value, f"{here}.", problems, given)
+    return _parse(target, value, f"{here}.", problems, makes_way)
 
 
 def _table_type(field: FieldInfo, value: Any, here: str, problems: list[str]) -> type[Config] | None:

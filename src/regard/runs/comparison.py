@@ -15,7 +15,7 @@ from typing import Any
 
 from regard.core.auto import is_auto
 from regard.core.capabilities import Compares, ScoresInDetail
-from regard.core.config import parse
+from regard.core.config import left_out, parse
 from regard.core.errors import RecipeError, RunError, enumerate_problems
 from regard.core.files import read_json, write_json
 from regard.core.metrics import Details
@@ -106,7 +106,8 @@ class Comparison:
 
 def completed(asked: dict[str, Any]) -> dict[str, Any]:
     """Settings that came into being after a plan was made stand in it as they are by default."""
-    return {**asked, "recipes": [parse(Recipe, one).model_dump(mode="json") for one in asked["recipes"]]}
+    recipes = [parse(Recipe, one, "plan.json", left_out) for one in asked["recipes"]]
+    return {**asked, "recipes": [one.model_dump(mode="json") for one in recipes]}
 
 
 def _flat(asked: dict[str, Any]) -> dict[str, Any]:

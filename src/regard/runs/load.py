@@ -14,7 +14,6 @@ from torch import Tensor, nn
 
 from regard.core.answers import Answer
 from regard.core.capabilities import Continues, Fills, Translates
-from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
 from regard.core.files import read_object
 from regard.core.seams import Engine, max_lengths_of
@@ -31,7 +30,6 @@ from regard.runs.folder import RunFolder
 from regard.runs.kept import check_hashes
 from regard.runs.recipe import Recipe
 from regard.runs.train import adapt, build_task, headed
-from regard.runs.upgrade import read_run_recipe
 from regard.tasks.alignment import WordWeights, word_weights
 from regard.tasks.continuation import Continuation
 from regard.tasks.embedding import Embedding
@@ -207,7 +205,7 @@ def load(run: str | Path, device: str = "", *, check: bool = True) -> Run:
     """
     folder = RunFolder(Path(run).expanduser())
     folder.require(folder.recipe, folder.weights)
-    recipe = parse(Recipe, read_run_recipe(folder.recipe), where=str(folder.recipe))
+    recipe = Recipe.of_run(folder.recipe)
     modalities = recipe.input.load(folder.path, recipe.tokenizer)
     where = machine.choose_device(device or recipe.device)
     machine.keep_freed_memory()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +11,17 @@ from pydantic import Field, SerializeAsAny
 
 from regard.core import rules
 from regard.core.auto import filled
-from regard.core.config import Config, nearest, override, parse, read_toml, set_paths, to_toml
+from regard.core.config import (
+    Config,
+    for_settings,
+    left_out,
+    nearest,
+    override,
+    parse,
+    read_toml,
+    set_paths,
+    to_toml,
+)
 from regard.core.errors import RecipeError
 from regard.data import DATA, TOKENIZERS, DataPart, TokenizerPart
 from regard.data.modalities import MODALITIES, ModalityPart
@@ -19,7 +29,7 @@ from regard.decoding import STRATEGIES
 from regard.decoding.options import Strategy
 from regard.models import MODELS, ModelPart
 from regard.runs.starting import StartConfig
-from regard.runs.upgrade import FORMAT, check_renamed, read_recipe, upgraded
+from regard.runs.upgrade import FORMAT, check_renamed, read_recipe, read_run_recipe, upgraded
 from regard.tasks import TASKS, TaskPart
 from regard.training.config import Extent, TrainingConfig
 
@@ -74,14 +84,23 @@ class Recipe(Config):
         path, settings = find(recipe), list(settings)
         held = read_recipe(path)
         tree = override({"name": path.stem, **held.tree}, settings, cls)
-        return cls._parsed(tree, str(recipe), held.base, settings)
+        return cls._parsed(tree, str(recipe), held.base, settings, whole=held.whole)
 
     @classmethod
-    def _parsed(cls, tree: Mapping[str, Any], where: str, base: Path, settings: Iterable[str] = ()) -> Recipe:
-        """A tree of today's format, with absolute paths to its data; tables that would have no effect are refused."""
+    def of_run(cls, path: Path) -> Recipe:
+        """The recipe of a run folder, as it stands there."""
+        return parse(cls, read_run_recipe(path), str(path), left_out)
+
+    @classmethod
+    def _parsed(
+        cls, tree: Mapping[str, Any], where: str, base: Path, settings: Sequence[str], *, whole: bool
+    ) -> Recipe:
+        """A tree of today's format, with absolute paths to its data; tables that would have no effect are refused.
+
+        A ``whole`` one was written out with every key, so that nobody meant anything by those without effect.
+        """
         check_renamed(tree, where)
-        settings = list(settings)
-        made = parse(cls, tree, where, settings)
+        made = parse(cls, tree, where, for_settings(settings, whole=whole))
         unused = [] if made.input.is_text else [name for name in ("tokenizer", "decoding") if name in tree]
         if keys_below("input", settings):  # what the recipe says beside it makes way
             unused = [name for name in unused if keys_below(name, settings)]
@@ -101,7 +120,8 @@ class Recipe(Config):
                 return recipe
             recipe = recipe.tables()
         if isinstance(recipe, Mapping):
-            return cls._parsed(override(upgraded(recipe), settings, cls), "recipe", Path.cwd(), settings)
+            tree, whole = override(upgraded(recipe), settings, cls), "format" in recipe
+            return cls._parsed(tree, "recipe", Path.cwd(), settings, whole=whole)
         return cls.read(recipe, settings)
 
 

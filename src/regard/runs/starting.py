@@ -20,7 +20,6 @@ from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.layers.adapters import AdapterConfig, matches, merged_weights
 from regard.runs.folder import RunFolder
 from regard.runs.kept import check_hashes
-from regard.runs.upgrade import read_run_recipe
 from regard.training import checkpoints
 
 BODY = "body."
@@ -51,7 +50,7 @@ class Origin(NamedTuple):
 
         folder = RunFolder(Path(run).expanduser())
         folder.require(folder.recipe, folder.weights)
-        return cls(folder, parse(Recipe, read_run_recipe(folder.recipe), where=str(folder.recipe)))
+        return cls(folder, Recipe.of_run(folder.recipe))
 
     def modalities(self) -> Modalities:
         return self.recipe.input.load(self.folder.path, self.recipe.tokenizer)

@@ -22,10 +22,12 @@ Tree = dict[str, Any]
 
 
 class Held(NamedTuple):
-    """A recipe file as a tree of today's format, and the folder from which its relative paths count."""
+    """A recipe file as a tree of today's format, the folder from which its relative paths count, and whether it was
+    written out whole: with every key, and so with its format."""
 
     tree: Tree
     base: Path
+    whole: bool
 
 
 def read_recipe(path: Path) -> Held:
@@ -34,7 +36,8 @@ def read_recipe(path: Path) -> Held:
     written = tree.get("format", 1 if in_run_folder(path) else FORMAT)
     # In the first format paths counted from wherever one happened to be.
     base = Path.cwd() if written == 1 else path.absolute().parent
-    return Held(upgraded({**tree, "format": written}, str(path)), base)
+    whole = "format" in tree or in_run_folder(path)
+    return Held(upgraded({**tree, "format": written}, str(path)), base, whole)
 
 
 def read_run_recipe(path: Path) -> Tree:

@@ -176,6 +176,14 @@ def test_what_has_no_effect_is_refused(kind: str, tmp_path: Path) -> None:
         ({"kind": "tagged", "train": "a.conll", "words": "tokens"}, "words has no effect: CoNLL columns are counted"),
         ({"kind": "tagged", "train": ["a.csv", "b.jsonl.gz"], "tag": 2}, "tag has no effect: tables name their column"),
         ({"kind": "tagged", "train": {"file": "a.csv", "tag": 2}}, r"train\.0: tag has no effect: tables name"),
+        ({"kind": "pictures", "train": "a", "image": "file"}, "image has no effect: folders for each class have no"),
+        ({"kind": "pictures", "train": "a", "label": "x"}, "label has no effect: folders for each class have no"),
+        ({"kind": "pictures", "train": "a", "classes": ["x"]}, "classes has no effect: folders for each class nam"),
+        ({"kind": "pictures", "train": ["a", "b.csv"], "classes": ["x"]}, "folders for each class and tables name"),
+        ({"kind": "pictures", "train": "i-idx3", "verify": "header"}, "verify has no effect: idx files are always"),
+        ({"kind": "pictures", "train": "i-idx3.gz", "label": "x"}, "label has no effect: idx files have no columns"),
+        ({"kind": "pictures", "train": {"file": "a", "label": "x"}}, r"train\.0: label has no effect: folders for"),
+        ({"kind": "labelled", "train": "a.csv", "second": "text"}, "text and second are the same, 'text'; they must"),
         ({"kind": "labelled", "train": {"file": "a.csv", "lable": "x"}}, r"unknown key 'lable' \(did you mean 'label'"),
         ({"kind": "labelled", "train": {"weight": 2.0}}, "file is missing: name a file, a folder or a pattern"),
         ({"kind": "questions", "train": [3]}, r"train\.0"),
@@ -184,6 +192,20 @@ def test_what_has_no_effect_is_refused(kind: str, tmp_path: Path) -> None:
 def test_what_a_kind_does_not_know_is_refused(tree: dict[str, Any], message: str) -> None:
     with pytest.raises(RecipeError, match=message):
         parse(DATA.resolve(tree["kind"]), tree)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"train": ["a", "b.csv"], "label": "x", "verify": "header"},
+        {"train": ["a", "i-idx3"], "classes": ["x"], "verify": "header"},
+        {"train": "*/some", "image": "x", "classes": ["x"], "verify": "header"},
+        {"train": "my-idx-files", "classes": ["x"], "verify": "header"},
+    ],
+)
+def test_what_has_an_effect_on_some_pictures_is_taken(tree: dict[str, Any]) -> None:
+    """A folder may have any name, and a pattern stand for any file."""
+    parse(DATA.resolve("pictures"), tree)
 
 
 def test_a_file_may_have_columns_of_its_own(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from regard.core.config import Unused, parse
+from regard.core.config import check_used, parse
 from regard.core.errors import DataError
 from regard.data import DataPart
 from regard.data.readers import COMPRESSIONS, find_file, missing_files
@@ -70,9 +70,7 @@ class FileData(DataPart, Generic[AnyEntry]):
         empty = [split for split, entries in self.other_splits.items() if not entries]
         if empty:
             raise ValueError(f"other_splits.{empty[0]} names no file; name one, or take it out")
-        unused = {key: why for key, why in self.unused().items() if key in self.model_fields_set}
-        if unused:
-            raise Unused(unused)
+        check_used(self, self.unused())
         return self
 
     @model_serializer(mode="wrap")

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from regard.core.config import Config
 from regard.core.errors import DataError
@@ -40,13 +40,8 @@ class TaggedColumns(Config):
 class TaggedEntry(TaggedColumns, ExampleEntry):
     """Files of tagged sentences, with columns of their own if need be."""
 
-    @model_validator(mode="after")
-    def _columns_have_effect(self) -> Self:
-        unused = [f"{key} has no effect: {why}; leave it out" for key, why in unused_columns([self.file]).items()
-                if key in self.model_fields_set]  # fmt: skip
-        if unused:
-            raise ValueError(". ".join(unused))
-        return self
+    def unused(self) -> dict[str, str]:
+        return unused_columns([self.file])
 
 
 class TaggedFiles(TaggedColumns, ExampleFiles[TaggedEntry, Tagged]):
