@@ -82,7 +82,7 @@ def shown(scores: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> list[st
 
 def test_two_classes_have_their_confusion_too(capsys: pytest.CaptureFixture[str]) -> None:
     lines = shown(class_scores([[5, 2], [1, 7]]), capsys)
-    assert ["is", "↓", "taken", "for", "→", "c0", "c1"] in [line.split() for line in lines]
+    assert ["true", "↓", "predicted", "→", "c0", "c1"] in [line.split() for line in lines]
     assert ["c0", "5", "2"] in [line.split() for line in lines]
     assert ["c1", "0.5000", "0.2500", "0.3333", "8"] in [line.split() for line in lines]
 

@@ -78,7 +78,8 @@ def test_answers_are_the_same(pair: Imported) -> None:
     found = run.engine.predict(run.vocabularies.source.encode_batch(texts), Greedy(max_length=30))
     for row, hypotheses in zip(ids_BT[:, 1:].tolist(), found, strict=True):
         assert row[: row.index(END) if END in row else 30] == list(hypotheses[0].tokens)
-    assert run.predict(texts, Greedy(max_length=30)) == tokenizer.batch_decode(ids_BT, skip_special_tokens=True)
+    written = tokenizer.batch_decode(ids_BT, skip_special_tokens=True)
+    assert run.predict(texts, Greedy(max_length=30)) == [*written[:2], ""]  # an empty text has an empty answer
 
 
 def test_every_weight_of_ours_came_from_there(pair: Imported) -> None:

@@ -99,7 +99,8 @@ def test_answers_are_the_same_here_there_and_as_exported(run: Run, theirs: Any, 
     assert fast.batch_decode(ids_BT, skip_special_tokens=True) == wanted
     assert any(wanted)
     found = [text.replace("<unk>", "") for text in run.predict(texts, Greedy(max_length=20))]
-    assert [text.split() for text in found] == [text.split() for text in wanted]
+    assert [text.split() for text in found[:2]] == [text.split() for text in wanted[:2]]
+    assert not found[2], "an empty text has an empty answer"
 
 
 def test_exported_and_imported_again_is_the_same(run: Run, tmp_path: Path) -> None:

@@ -387,7 +387,7 @@ def test_a_tokenizer_of_the_right_size_that_is_not_this_runs_is_noticed(copied: 
     one, other = list(words)[-2:]
     words[one], words[other] = words[other], words[one]
     file.write_text(json.dumps(tree), encoding="utf-8")
-    with pytest.raises(RunError, match=r"not as this run left them, .*summary\.json: tokenizer\.json; put"):
+    with pytest.raises(RunError, match=r"modified since training, .*summary\.json: tokenizer\.json; put"):
         regard.load(copied)
 
 

@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 
 import regard
-from regard.core.errors import DataError, OptionError, RecipeError
+from regard.core.errors import DataError, InputError, OptionError, RecipeError
 from regard.data.examples import Asked
 from regard.runs.train import train
 from tests.inspection.picture_runs import picture_run, pictures
@@ -115,7 +115,7 @@ def test_masks_are_filled_in_their_shape(masked: Path) -> None:
     assert [len(own) for own in two] == [3, 3]
     assert two[0][0]["sequence"].endswith("[MASK]") or "[MASK]" not in two[0][0]["sequence"]
     assert [len(own) for own in pipe(["the [MASK]", "a [MASK]"])] == [3, 3]
-    with pytest.raises(OptionError, match="nothing to guess"):
+    with pytest.raises(InputError, match="nothing to guess"):
         pipe("the cat sleeps")
 
 

@@ -212,7 +212,7 @@ def test_one_label_is_nothing_to_tell_apart(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text("\n".join(json.dumps({"text": f"soup {n}", "label": "a"}) for n in range(20)))
     made = recipe(tmp_path)
     made["data"] = {"kind": "labelled", "train": str(tmp_path / "t.jsonl"), "validation_size": 0}
-    with pytest.raises(DataError, match="nothing to tell apart: the labels are a"):
+    with pytest.raises(DataError, match="there is only one class: the labels are a"):
         train(made, tmp_path / "run")
 
 
@@ -249,7 +249,7 @@ def test_ways_of_decoding_are_refused(run: Run, capfd: pytest.CaptureFixture[str
     with pytest.raises(SystemExit) as stop:
         main(["predict", str(run.folder.path), "soup", "--beam", "3"])
     assert stop.value.code == 1
-    assert "--beam belong to runs that write answers" in capfd.readouterr().err
+    assert "has no use for --beam, which is for runs that write their answers" in capfd.readouterr().err
 
 
 def test_a_run_with_a_head_is_checked_compared_and_not_exported(run: Run, tmp_path: Path) -> None:

@@ -210,7 +210,7 @@ def test_a_run_that_begins_with_next_to_no_loss_may_have_some(tmp_path: Path) ->
     loop, _ = make_loop(tmp_path)
     loop.check_finite(1e-4, 0.1)
     loop.check_finite(0.3, 0.1)
-    with pytest.raises(TrainingError, match=r"training broke.*the first loss was 0\.0001"):
+    with pytest.raises(TrainingError, match=r"training diverged.*the first loss was 0\.0001"):
         loop.check_finite(30.0, 0.1)
 
 

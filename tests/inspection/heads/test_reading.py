@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from regard.core.errors import OptionError
+from regard.core.errors import InputError, OptionError
 from regard.core.probe import Probe
 from regard.core.taps import record
 from regard.inspection.heads.names import every_head
@@ -108,7 +108,7 @@ def test_what_is_too_long_is_refused_with_the_remedy(family: str, message: str) 
 def test_long_sources_and_targets_are_refused(tmp_path: Path) -> None:
     position: Any = {"kind": "learned", "max_length": 9}
     run = translator(tmp_path, {"position": position})
-    with pytest.raises(OptionError, match="the model reads at most 8 pieces"):
+    with pytest.raises(InputError, match="the model has room for 8 pieces of a source"):
         read(run, TEXT)
     with pytest.raises(OptionError, match=r"at most 9 tokens, and the target, .* has 14; shorten it or split it"):
         read(run, "Hund", "the dog sings")

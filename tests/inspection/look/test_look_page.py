@@ -133,7 +133,7 @@ def test_a_question_shows_its_answers_and_the_symbols_around_it(tmp_path: Path) 
     assert text["tokens"].count("[SEP]") == 2
     with pytest.raises(OptionError, match="at most 40 tokens"):
         look(run, ["wer singt ?\t" + "ein Vogel singt " * 20])
-    with pytest.raises(DataError, match="with a tab between them"):
+    with pytest.raises(DataError, match="put a tab between them"):
         look(run, ["ein Vogel singt"])
 
 
