@@ -32,6 +32,26 @@ def test_chosen_heads_alone_are_in_full_and_drawn(run: Path, tmp_path: Path) -> 
     assert all((tmp_path / "figures" / name).read_bytes().startswith(b"\x89PNG") for name in drawn)
 
 
+def test_figures_are_drawn_as_svg_too(run: Path, tmp_path: Path) -> None:
+    done = regard("look", run, "the cat sleeps", "--layers", "0", "--heads", "1", "--out", tmp_path / "page.html",
+                  "--svg", tmp_path / "figures")  # fmt: skip
+    assert done.code == 0, done.err
+    drawn = sorted((tmp_path / "figures").iterdir())
+    assert len(drawn) == 5
+    assert all("<svg" in path.read_text(encoding="utf-8") for path in drawn)
+
+
+def test_one_figure_is_written_without_a_page(run: Path, tmp_path: Path) -> None:
+    name, out = "text-1-decoder.layers.0.cross-1", tmp_path / "head.svg"
+    before = sorted(run.iterdir())
+    told = regard("look", run, "the cat sleeps", "--figure", name, "--out", out, "--json").json
+    assert told == {"figure": str(out), "name": name}
+    assert "sleeps" in out.read_text(encoding="utf-8")
+    assert sorted(run.iterdir()) == before
+    unknown = regard("look", run, "the cat sleeps", "--figure", "text-1-depth", "--out", out).error
+    assert "there is no figure 'text-1-depth' (did you mean 'text-1-depths'?); there are entropy, text-1-" in unknown
+
+
 def test_the_idea_needs_no_run(tmp_path: Path) -> None:
     regard("look", "--idea", "--out", tmp_path / "idea.html").lines  # noqa: B018
     assert "definiteness" in (tmp_path / "idea.html").read_text(encoding="utf-8")
@@ -49,6 +69,9 @@ def test_the_idea_needs_no_run(tmp_path: Path) -> None:
         (("RUN", "a cat", " "), "text 2 is empty; give it some words, or leave it out"),
         (("RUN", "a cat", "--target", ""), "--target 1 is empty; give it some words, or leave it out"),
         (("RUN", "a cat", "--heads", "7"), "the model does not have: head 7 (there are 0 to 1)"),
+        (("RUN", "a cat", "--figure", "entropy"), "--figure is written where --out says, as .svg, .png, .json"),
+        (("RUN", "a cat", "--figure", "entropy", "--out", "x.html"), "as .svg, .png, .json: --out figure.svg"),
+        (("RUN", "a cat", "--figure", "entropy", "--out", "x.svg", "--svg", "all"), "--png and --svg write all"),
         (("RUN", "a cat", "--out", "page.pdf"), "the page is written as HTML; give --out a name such as page.html"),
         (("RUN", "--target", "le chat"), "--target is the answer to a text; give the text too"),
         (("RUN", "a cat", "a dog", "--target", "le chat"), "2 texts against 1 targets; give one for each, in order"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,14 @@ import typer
 
 from regard.cli.console import JSON_OPTION, counting, flag, plain, say, write_json
 from regard.cli.strategy import said
+from regard.core.config import nearest
 from regard.core.errors import OptionError
 from regard.core.files import write_text
 
 if TYPE_CHECKING:
     from regard.inspection.look.figures import Drawing
+
+FIGURES = (".svg", ".png", ".json")
 
 EXAMPLES = """\b
 Examples:
@@ -22,6 +26,7 @@ Examples:
   regard look runs/first "the cat sat" "the dog sleeps" --out look.html
   regard look runs/first "the cat sat" --target "le chat était assis"
   regard look runs/shapes cross.png circle.png --png figures
+  regard look runs/first "the cat sat" --figure text-1-depths --out depths.svg
   regard look runs/long "a long text …" --layers 3,4 --heads 0
   regard look --idea --open
 """
@@ -35,9 +40,16 @@ def look(
     target: list[str] = typer.Option(
         [], "--target", metavar="TEXT", help="Force a translation model to this answer; one per text."
     ),
-    out: Path = typer.Option(None, "--out", metavar="FILE", help="Output page; default: look.html in the run folder."),
+    out: Path = typer.Option(
+        None, "--out", metavar="FILE", help="Output page or figure; default: look.html in the run folder."
+    ),
     open_: bool = flag("--open", "Open the page in the browser."),
     png: Path = typer.Option(None, "--png", metavar="FOLDER", help="Also write figures as PNG, one per chosen head."),
+    svg: Path = typer.Option(None, "--svg", metavar="FOLDER", help="Also write figures as SVG, one per chosen head."),
+    figure: str = typer.Option(
+        None, "--figure", metavar="NAME",
+        help="Write this figure alone, no page; --out names a .svg, .png or .json. An unknown name lists all.",
+    ),
     layers: str = typer.Option(None, "--layers", metavar="N,…", help="Show only these in full, counted from 0."),
     heads: str = typer.Option(None, "--heads", metavar="N,…", help="Show only these in full, counted from 0."),
     idea: bool = flag("--idea", "Write an interactive page about the idea of attention; needs no run."),
@@ -47,7 +59,8 @@ def look(
     from regard.inspection.look.heads import Wanted
 
     if idea:
-        if run is not None or target or png is not None or said({"layers": layers, "heads": heads}):
+        others = said({"png": png, "svg": svg, "figure": figure, "layers": layers, "heads": heads})
+        if run is not None or target or others:
             raise OptionError("--idea is a page by itself; leave out run, texts and all options but --out and --open")
         from regard.inspection.look.page import idea_page
 
@@ -62,6 +75,9 @@ def look(
     from regard.inspection.probes import split_probes
     from regard.runs.load import load
 
+    folders = {kind: folder for kind, folder in (("png", png), ("svg", svg)) if folder is not None}
+    if figure is not None:
+        check_figure_file(out, folders)
     loaded = load(run)
     if target and not texts:
         raise OptionError("--target is the answer to a text; give the text too")
@@ -69,11 +85,15 @@ def look(
     check_filled(texts or [], "text")
     check_filled(target, "--target")
     given = readable(texts) if texts else split_probes(loaded, "validation", examples=1)
-    drawn = None if png is None else Drawings(wanted)
+    drawn = Drawings(wanted) if folders or figure is not None else None
     with counting("looking") as progress:
         found = look_inside(loaded, given, readable(target), wanted=wanted, progress=progress, watch=drawn)
-    if drawn is not None:
-        draw(drawn.finished(found.statistics), png)
+    made = [] if drawn is None else drawn.finished(found.statistics)
+    if figure is not None:
+        draw_one(made, figure, out, open_=open_, as_json=as_json)
+        return
+    for kind, folder in folders.items():
+        draw(made, folder, kind)
     _finish(out or run / "look.html", look_page(found), found.left_out, open_=open_, as_json=as_json)
 
 
@@ -86,12 +106,35 @@ def numbers(text: str | None, option: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(map(int, parts)))
 
 
-def draw(made: list[Drawing], folder: Path) -> None:
+def check_figure_file(out: Path | None, folders: Mapping[str, Path]) -> None:
+    """Before anything is computed."""
+    if out is None or out.suffix not in FIGURES:
+        raise OptionError(f"--figure is written where --out says, as {', '.join(FIGURES)}: --out figure.svg")
+    if folders:
+        raise OptionError("--figure writes one figure, --png and --svg write all; give one of them")
+
+
+def draw_one(made: list[Drawing], name: str, out: Path, *, open_: bool, as_json: bool) -> None:
+    """The figure of this name; where there is none, the names that there are."""
+    figures = dict(made)
+    if name not in figures:
+        names = ", ".join(figures) or "none: its attention has no weights to draw"
+        raise OptionError(f"there is no figure {name!r}{nearest(name, figures)}; there are {names}")
+    figures[name]().save(out)
+    if as_json:
+        write_json({"figure": str(out), "name": name})
+    else:
+        say(plain(f"figure: {out}"))
+    if open_:
+        webbrowser.open(out.resolve().as_uri())
+
+
+def draw(made: list[Drawing], folder: Path, kind: str) -> None:
     """Every figure under its name."""
     folder.mkdir(parents=True, exist_ok=True)
     with counting("drawing") as progress:
         for number, (name, figure) in enumerate(made, start=1):
-            figure().save(folder / f"{name}.png")
+            figure().save(folder / f"{name}.{kind}")
             progress(number, len(made))
 
 

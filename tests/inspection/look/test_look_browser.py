@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tests.inspection.loud_runs import OTHER, TAGGER, TEXT, headed_run, loud
 
 TABS = ("Tokens", "Heads", "Walk", "Decoding", "Depths", "Statistics", "Embeddings")
 HOSTILE = "</script><img src=x onerror='window.bad = 1'><b>&amp;"
+SVG = "{http://www.w3.org/2000/svg}"
 CLOSE = 5.5e-3  # half of the third digit, and what packing takes
 
 
@@ -58,6 +60,61 @@ def test_every_view_opens_without_network_and_without_complaint(browser: Any, pa
         seen.check_tabs(tabs)
         assert seen.requests == [(pages / f"{name}.html").as_uri()]
         assert seen.complaints == []
+
+
+def saved(seen: Seen, button: Any) -> ElementTree.Element:
+    """What the browser hands over: a file that is whole."""
+    with seen.page.expect_download() as waiting:
+        button.click()
+    assert waiting.value.suggested_filename.endswith(".svg")
+    return ElementTree.fromstring(Path(waiting.value.path()).read_text(encoding="utf-8"))
+
+
+def texts_of(figure: ElementTree.Element) -> list[str]:
+    return [(one.text or "").strip() for one in figure.iter(f"{SVG}text")]
+
+
+def test_every_figure_can_be_saved_as_svg(browser: Any, pages: Path) -> None:
+    for name in ("translator", "hostile"):
+        for tab in TABS:
+            seen = opened(browser, pages / f"{name}.html")  # anew: after ten files a browser asks
+            seen.tab(tab)
+            buttons = seen.page.locator(".saves button").all()
+            assert buttons
+            for button in buttons:
+                figure = saved(seen, button)
+                assert min(float(figure.attrib[side]) for side in ("width", "height")) > 40
+                assert len(list(figure.iter())) > 10
+                assert not list(figure.iter(f"{SVG}script"))
+            assert seen.requests == [(pages / f"{name}.html").as_uri()]
+            assert seen.complaints == []
+            seen.page.context.close()
+
+
+def test_a_saved_matrix_holds_the_tensors_values(browser: Any, pages: Path, exact: Reading) -> None:
+    seen = opened(browser, pages / "translator.html")
+    seen.tab("Heads")
+    choose(seen, "decoder.layers.1.cross", 1)
+    figure = saved(seen, seen.page.locator(".saves button").last)
+    squares = [str(one.text).rpartition(": ")[2] for one in figure.iter(f"{SVG}title") if "→" in str(one.text)]
+    weights = [weight for row in exact.head("decoder.layers.1.cross", 1).weights_TS for weight in row]
+    assert [number(one) for one in squares] == pytest.approx(weights, rel=CLOSE)
+
+
+def test_saved_tokens_are_texts_and_lines(browser: Any, pages: Path) -> None:
+    seen = opened(browser, pages / "translator.html")
+    figure = saved(seen, seen.page.locator(".saves button").first)
+    assert set(seen.texts(".right .token .word")) <= set(texts_of(figure))
+    lines = list(figure.iter(f"{SVG}path"))
+    assert len(lines) == seen.page.locator(".lines path").count() > 5
+    assert all(one.attrib["stroke"].startswith("rgb") and one.attrib["fill"] == "none" for one in lines)
+
+
+def test_the_idea_is_saved_as_it_stands(browser: Any, pages: Path) -> None:
+    seen = opened(browser, pages / "idea.html")
+    for button in seen.page.locator(".saves button").all():
+        assert "mat" in texts_of(saved(seen, button))
+    assert seen.complaints == []
 
 
 def test_pointing_at_a_token_shows_the_tensors_values(browser: Any, pages: Path, exact: Reading) -> None:

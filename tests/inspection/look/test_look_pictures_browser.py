@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,20 @@ def test_every_view_opens_without_network_and_without_complaint(browser: Any, pa
             seen.check_tabs(TABS)
             assert seen.requests == [(pages / f"{name}.html").as_uri()]
             assert seen.complaints == []
+
+
+def test_pictures_under_heat_can_be_saved_as_svg(browser: Any, pages: Path) -> None:
+    seen = opened(browser, pages / "three.html")
+    for tab in ("Picture", "Layers"):
+        seen.tab(tab)
+        for button in seen.page.locator(".saves button").all():
+            with seen.page.expect_download() as waiting:
+                button.click()
+            figure = ElementTree.fromstring(Path(waiting.value.path()).read_text(encoding="utf-8"))
+            pictures = list(figure.iter("{http://www.w3.org/2000/svg}image"))
+            assert pictures
+            assert all(one.attrib["href"].startswith("data:image/png;base64,") for one in pictures)
+    assert seen.complaints == []
 
 
 def test_a_patch_that_is_pointed_at_shows_what_it_reads(browser: Any, pages: Path) -> None:

@@ -96,8 +96,10 @@ def test_scores_and_facts_are_in_words() -> None:
 
 
 def test_drawings_are_well_formed_and_named() -> None:
-    found = drawings(demo_page(report(cat(), cat())))
+    page = demo_page(report(cat(), cat()))
+    found = drawings(page)
     assert [drawing.get("class") for drawing in found] == ["links", "heat-map"] * 2 + ["curve"]
+    assert page.count('download="') == len(found)
     assert all(drawing.get("aria-label") and drawing.get("role") for drawing in found)
     links, heat, curve = found[0], found[1], found[4]
     assert len(links.findall("path")) == 5, "the weight below the faintest is not drawn"
@@ -127,7 +129,10 @@ def test_markup_is_escaped_everywhere() -> None:
 def test_the_page_needs_no_network() -> None:
     page = demo_page(report(cat()))
     assert not re.search(r"https?:|@import|url\(", page)
-    assert not any({"src", "href"} & set(attributes) for _, attributes in Reader(page).tags)
+    named = [found for _, attributes in Reader(page).tags for key, found in dict(attributes).items()
+             if key in ("src", "href")]  # fmt: skip
+    assert named
+    assert all(address.startswith("data:") for address in named)
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,7 @@ def test_the_page_and_its_numbers(run: Any) -> None:
     text = page.read_text(encoding="utf-8")
     assert "http" not in text.replace("http://www.w3.org/2000/svg", "")
     assert text.count('class="pixels"') == 6
+    assert text.count('download="') == text.count("<svg") + 6  # curves, and the heads with their tokens
     assert "temperature 0.5" in text
     held = json.loads(Path(run.folder.path / "analysis.json").read_text(encoding="utf-8"))
     assert [step for step, _ in held["validation_curve"]] == [2, 4]

@@ -1,8 +1,11 @@
-"""The looks of the demonstration's page and the little script that lights up what is pointed at."""
+"""The looks of pages that Python writes, and the little script that lights up what is pointed at."""
 
-STYLE = """
-:root { color-scheme: light dark; --paper: #fdfcfa; --ink: #1c1f23; --quiet: #5f6771; --rule: #e2e1dd;
-  --ground: #f1f0ec; --accent: #0b4f94; --on-low: #000; --on-middle: #000; --on-high: #fff; }
+from __future__ import annotations
+
+from regard.inspection.figures.standalone import DRAWING_STYLE, LIGHT
+
+_LIGHT = " ".join(f"--{name}: {colour};" for name, colour in LIGHT.items())
+_PAGE = """
 @media (prefers-color-scheme: dark) { :root { --paper: #15181b; --ink: #e7e6e2; --quiet: #9ba3ac; --rule: #2d3237;
   --ground: #20252a; --accent: #83bbf7; --on-low: #fff; --on-middle: #000; --on-high: #000; } }
 * { box-sizing: border-box; }
@@ -37,38 +40,19 @@ figure { margin: 0; min-width: 0; max-width: 100%; }
 .box { overflow-x: auto; padding: 3px; scrollbar-width: thin; }
 .box:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 6px; }
 svg { display: block; height: auto; max-width: 100%; font-family: inherit; }
-svg text { fill: var(--ink); }
-.links path { fill: none; stroke: var(--accent); stroke-linecap: round; }
 .links path, .word, .cell, .heat-map text { transition: opacity .12s; }
-.links text { font-size: 17px; text-anchor: middle; }
+"""
+_POINTED_AT = """
 .word { cursor: default; outline: none; }
-.word rect { fill: transparent; }
 .word:hover rect, .word.held rect { fill: var(--ground); }
 .word:focus-visible rect { stroke: var(--accent); stroke-width: 2; }
-.links .number { font-size: 11.5px; fill: var(--accent); font-variant-numeric: tabular-nums; }
-.heat-map text { font-size: 14px; text-anchor: middle; }
-.heat-map .row { text-anchor: end; }
-.heat-map .slanted { text-anchor: start; }
-.heat-map .cell text { font-size: 11.5px; pointer-events: none; font-variant-numeric: tabular-nums; }
-.ground { fill: var(--ground); }
-.heat { fill: var(--accent); }
-.cell .low { fill: var(--on-low); }
-.cell .middle { fill: var(--on-middle); }
-.cell .high { fill: var(--on-high); }
 .lighting [data-s]:not(.lit), .lighting [data-t]:not(.lit) { opacity: .16; }
 .lighting .word:not(.lit), .lighting .heat-map > text:not(.lit) { opacity: .4; }
 .scale { display: inline-flex; vertical-align: -1px; margin: 0 .35em; border-radius: 3px; overflow: hidden; }
 .whole { white-space: nowrap; }
 .scale i { width: 1.1em; height: .8em; background: var(--accent); }
 .curve { width: 100%; max-width: 46rem; }
-.curve text { font-size: 13px; fill: var(--quiet); font-variant-numeric: tabular-nums; }
-.curve .loss { text-anchor: end; }
-.curve .step { text-anchor: middle; }
-.curve .rule { stroke: var(--rule); }
-polyline { fill: none; stroke-linejoin: round; }
-.training { stroke: var(--quiet); stroke-width: 1.25; stroke-opacity: .75; }
-.validation { stroke: var(--accent); stroke-width: 2; }
-circle { fill: var(--accent); }
+.save { display: inline-block; margin: .5rem 0; color: var(--quiet); font-size: .8125rem; }
 .key::before { content: ""; display: inline-block; width: 1.5em; margin-right: .5em; vertical-align: .28em;
   border-top: 1.5px solid var(--quiet); }
 .key + .key { margin-left: 1.5em; }
@@ -79,8 +63,9 @@ circle { fill: var(--accent); }
     --on-low: #000; --on-middle: #000; --on-high: #fff; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } main { max-width: none; padding: 0; }
   .pair, figure, .scores { break-inside: avoid; } h2 { break-after: avoid; }
-  .box { overflow: visible; } svg { min-width: 0 !important; } }
+  .save { display: none; } .box { overflow: visible; } svg { min-width: 0 !important; } }
 """
+STYLE = f"\n:root {{ color-scheme: light dark; {_LIGHT} }}{_PAGE}{DRAWING_STYLE}{_POINTED_AT}"
 
 SCRIPT = """
 for (const pair of document.querySelectorAll(".pair")) {

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 INK = (22, 112, 190)  # its opacity is the weight, so the ground shows through where there is none
 
 
-def png(weights_TS: Sequence[Sequence[float]], ink: tuple[int, int, int] = INK) -> bytes:
-    """An RGBA image; 0 is clear, 1 (and more) is full."""
+def png(weights_TS: Sequence[Sequence[float]], ink: tuple[int, int, int] = INK, fine: int = 1) -> bytes:
+    """An RGBA image; 0 is clear, 1 (and more) is full. A weight is ``fine`` × ``fine`` pixels."""
     rows = [
-        b"\x00" + b"".join(bytes((*ink, round(255 * min(max(weight, 0.0), 1.0)))) for weight in row)
+        fine * (b"\x00" + b"".join(fine * bytes((*ink, round(255 * min(max(weight, 0.0), 1.0)))) for weight in row))
         for row in weights_TS
     ]
-    header = struct.pack(">IIBBBBB", len(weights_TS[0]), len(weights_TS), 8, 6, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", fine * len(weights_TS[0]), fine * len(weights_TS), 8, 6, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(b"".join(rows), 9)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, data) for name, data in chunks)
 

@@ -69,6 +69,8 @@ function decodingView() {
   return {
     id: "decoding", title: writes ? "Decoding" : "Answer", panel,
     there: () => look.texts.some((one) => one.steps.length || one.classes.length),
+    figures: () => [["what could have been said", chances], ...(reading.firstChild ? [["what was read", reading]] : []),
+      ...[...tree.querySelectorAll("svg")].map((beam) => ["the beam", beam.parentElement])],
     update() {
       if (built !== now.text) build();
       if (text().steps.length) show(Math.min(step, text().steps.length - 1));

@@ -46,7 +46,7 @@ function depthsView() {
 
   themeListeners.push(() => { built = ""; });
   return {
-    id: "depths", title: "Depths", panel, there: () => look.texts.some((one) => one.depths),
+    id: "depths", title: "Depths", panel, figures: () => [...box.children].map((own) => ["answers by depth", own]), there: () => look.texts.some((one) => one.depths),
     update() { if (built !== `${now.text}`) build(); },
   };
 }

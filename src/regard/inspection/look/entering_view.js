@@ -60,6 +60,8 @@ function enteringView() {
   }
 
   themeListeners.push(() => { built = ""; });
-  return { id: "entering", title: "Embeddings", panel, there: () => look.texts.some((one) => one.entering.length),
+  return { id: "entering", title: "Embeddings", panel,
+    figures: () => [...panel.querySelectorAll("figure")].map((own) =>
+      [`${own.closest("section").firstChild.textContent}: ${own.firstChild.firstChild.data}`, own]), there: () => look.texts.some((one) => one.entering.length),
     update() { if (built !== `${now.text}`) build(); } };
 }

@@ -64,6 +64,7 @@ function headsView() {
   themeListeners.push(() => built >= 0 && paint());
   return {
     id: "heads", title: "Heads", panel, usesHead: true,
+    figures: () => [["every head", grid], ...(inFull() ? [[`weights of ${headName()}`, matrix.figure]] : [])],
     update() {
       if (built !== now.text) build();
       for (const button of buttons) {

@@ -39,6 +39,7 @@ function start() {
       element("h1", {}, "A word asks, the others answer")),
     controls, sentence, said, given,
     element("div", { class: "idea-results" }, weights, output),
+    saveButtons([["queries, keys, values", given], ["weights", weights], ["output", output]]),
     element("footer", {}, element("p", { class: "quiet" },
       "Drag a number up or down, or reach it with Tab and press the arrow keys. ",
       "weights = softmax(query · key / √width / temperature); output = Σ weight · value. Nothing was fetched.")));

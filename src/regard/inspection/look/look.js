@@ -11,14 +11,14 @@ function start() {
     "aria-selected": "false" }, view.title));
   const tablist = element("div", { role: "tablist", class: "tabs", "aria-label": "Views" }, ...tabs);
   const chosen = chooser();
-  const notes = element("div", { class: "notes" });
+  const notes = element("div", { class: "notes" }), saves = element("div");
   const title = element("h1", { dir: "auto" });
   views.forEach((view) => { view.panel.id = `view-${view.id}`; view.panel.setAttribute("role", "tabpanel");
     view.panel.setAttribute("aria-labelledby", `tab-${view.id}`); view.panel.hidden = true; });
   document.querySelector("main").append(
     element("header", {}, element("div", { class: "top" }, element("p", { class: "run" }, facts()), themeSwitch()),
       title, textChooser()),
-    element("div", { class: "steering" }, tablist, chosen.panel), notes, ...views.map((view) => view.panel),
+    element("div", { class: "steering" }, tablist, chosen.panel), notes, ...views.map((view) => view.panel), saves,
     element("footer", {}, element("p", { class: "quiet" },
       "A weight says where a head looked, not why the model answered as it did. ",
       "Everything here is in this file; nothing was fetched.")));
@@ -33,8 +33,14 @@ function start() {
     });
     tabs[views.indexOf(view)].scrollIntoView({ block: "nearest", inline: "nearest" });
     chosen.panel.hidden = !view.usesHead;
-    view.update({ text: now.text, head: now.head });
+    tellView({ text: now.text, head: now.head });
     if (location.hash !== `#${view.id}`) history.replaceState(null, "", `#${view.id}`);
+  }
+
+  /** Figures change with what is looked at, and so do the buttons that save them. */
+  function tellView(what) {
+    open.update(what);
+    saves.replaceChildren(...[saveButtons(open.figures())].filter(Boolean));
   }
 
   roving(tablist, tabs, (key, at) =>
@@ -47,15 +53,15 @@ function start() {
   listeners.push((what) => {
     if (what.text !== undefined) tell();
     chosen.update();
-    open.update(what);
+    tellView(what);
   });
-  themeListeners.push(() => open.update({}));
+  themeListeners.push(() => tellView({}));
   document.addEventListener("keydown", (event) => {
     if (event.target.matches("select, input, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "n" || event.key === "p") change({ head: neighbour(event.key === "n" ? 1 : -1) });
   });
   let width = innerWidth;
-  addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; open.update({}); } });
+  addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; tellView({}); } });
 
   function tell() {
     title.textContent = PICTURES ? text().text.split(/[\\/]/).at(-1) : text().text;
@@ -70,7 +76,7 @@ function start() {
   show(views.find((view) => `#${view.id}` === location.hash) ?? views[0]);
   requestAnimationFrame(() => requestAnimationFrame(() => performance.mark("first picture"))); // it has been painted
   if (document.readyState === "loading")
-    document.addEventListener("DOMContentLoaded", () => open.update({ text: now.text, head: now.head }));
+    document.addEventListener("DOMContentLoaded", () => tellView({ text: now.text, head: now.head }));
 }
 
 function facts() {

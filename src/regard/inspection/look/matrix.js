@@ -194,9 +194,45 @@ function matrixPart() {
   new ResizeObserver(() => { if (weights) draw(); }).observe(box);
   themeListeners.push(() => weights && paint());
 
+  /** All of the head's weights, however much of it is in sight: a few as squares that know their number. */
+  function figure() {
+    const size = Math.max(4, Math.min(26, Math.floor(1200 / Math.max(rows.length, columns.length))));
+    const every = size >= 10 ? 1 : Math.ceil(36 / size), letters = Math.min(12, size - 1 + (every > 1 ? 8 : 0));
+    const face = { "font-family": "system-ui, sans-serif", "font-size": letters, fill: colourOf("--ink") };
+    const name = (tokens) => (place) => every > 1 ? String(place) : label(tokens[place]);
+    const room = (tokens) => 12 + 0.62 * letters * Math.max(...tokens.map((_, place) => name(tokens)(place).length));
+    const left = room(rows), top = room(columns) + letters;
+    const made = sheet(left + size * columns.length + 8, top + size * rows.length + 8);
+    if (rows.length * columns.length <= 4096) made.append(...squares(left, top, size));
+    else made.append(drawn("image", { x: left, y: top, width: size * columns.length, height: size * rows.length,
+      href: picture.toDataURL(), preserveAspectRatio: "none", style: "image-rendering: pixelated" }));
+    const marked = (tokens) => tokens.map((_, place) => place).filter((place) => place % every === 0);
+    made.append(...marked(rows).map((row) => drawn("text", { ...face, x: left - 6, "text-anchor": "end",
+      y: top + (row + 0.5) * size + letters / 3 }, name(rows)(row))));
+    made.append(...marked(columns).map((column) => drawn("text", { ...face,
+      transform: `translate(${left + (column + 0.5) * size + letters / 3} ${top - 6}) rotate(-90)` },
+      name(columns)(column))));
+    made.append(drawn("title", {}, `Weights of ${headName()}: rows look, columns are looked at`));
+    return made;
+  }
+
+  function squares(left, top, size) {
+    const found = [];
+    for (let row = 0; row < rows.length; row++)
+      for (let column = 0; column < columns.length; column++) {
+        if (attention().causal && column > row) continue;
+        const weight = weights[row * columns.length + column];
+        found.push(drawn("rect", { x: left + column * size, y: top + row * size, width: size, height: size,
+          fill: css(weightColours, weightShade(weight)) },
+          drawn("title", {}, `${label(rows[row])} → ${label(columns[column])}: ${digits(weight)}`)));
+      }
+    return found;
+  }
+
   let fitted = "";
   return {
     panel,
+    figure,
     show() {
       const shape = `${rowsOf(attention()).length}×${columnsOf(attention()).length}`;
       if (shape !== fitted && panel.clientWidth) {

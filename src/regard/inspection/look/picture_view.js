@@ -116,6 +116,7 @@ function pictureView() {
   themeListeners.push(() => built >= 0 && paint());
   return {
     id: "picture", title: "Picture", panel, usesHead: true,
+    figures: () => [["the picture under one head", canvas], ["every head", grid], ["what is read most", told]],
     update(what) {
       if (what.text !== undefined && built !== now.text) { pointing.reader = pointing.pointed = null; build(); }
       for (const button of buttons) button.setAttribute("aria-pressed", String(button.place === now.head));

@@ -43,6 +43,7 @@ function rolloutView() {
 
   themeListeners.push(() => built >= 0 && paint());
   return { id: "rollout", title: "Layers", panel,
+    figures: () => [["mean of the heads of each layer", means], ["layers rolled out", rolled]],
     update() {
       if (built !== now.text) build();
       paint();

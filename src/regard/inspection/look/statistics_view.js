@@ -65,5 +65,6 @@ function statisticsView() {
   }
 
   themeListeners.push(() => { built = false; });
-  return { id: "statistics", title: "Statistics", panel, update() { if (!built) build(); } };
+  return { id: "statistics", title: "Statistics", panel,
+    figures: () => [["every head by one number", map]], update() { if (!built) build(); } };
 }

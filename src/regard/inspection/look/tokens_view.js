@@ -110,6 +110,7 @@ function tokensView() {
 
   return {
     id: "tokens", title: "Tokens", panel, usesHead: true,
+    figures: () => [["tokens joined by attention", joined]],
     update(what) {
       if (what.text !== undefined || what.head !== undefined || !marks.length) build();
       marks[now.side === "row" ? 0 : 1].made.forEach((mark, place) => { mark.tabIndex = place === now.at ? 0 : -1; });

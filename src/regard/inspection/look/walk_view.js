@@ -88,7 +88,7 @@ function walkView() {
   }
 
   themeListeners.push(() => panel.isConnected && !panel.hidden && update());
-  return { id: "walk", title: "Walk", panel, usesHead: true, update };
+  return { id: "walk", title: "Walk", panel, usesHead: true, update, figures: () => [["one query’s walk", body]] };
 }
 
 function formula(scores, bias, divisor, width, mask, heat) {

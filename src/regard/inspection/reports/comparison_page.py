@@ -9,6 +9,7 @@ from regard.core.metrics import Metric
 from regard.inspection.figures.alignments import escaped
 from regard.inspection.figures.lines import Series, line_figure
 from regard.inspection.figures.page_style import STYLE
+from regard.inspection.figures.standalone import with_save_links
 from regard.inspection.reports.comparison_report import Report, Row, examples, findings
 from regard.inspection.reports.demo_page import facts_section
 
@@ -132,8 +133,9 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], name: str = ""
 
 
 def _section(title: str, drawing: str, note: str) -> str:
+    figure = with_save_links(drawing, title)
     return (
-        f"<section>\n<h2>{escaped(title)}</h2>\n<figure>{drawing}\n<figcaption>{escaped(note)}</figcaption></figure>\n"
+        f"<section>\n<h2>{escaped(title)}</h2>\n<figure>{figure}\n<figcaption>{escaped(note)}</figcaption></figure>\n"
         "</section>\n"
         if drawing
         else ""

@@ -18,6 +18,7 @@ from regard.inspection.figures.alignments import (
 )
 from regard.inspection.figures.curves import curve_figure, finite
 from regard.inspection.figures.page_style import SCRIPT, STYLE
+from regard.inspection.figures.standalone import save_link, standalone, with_save_links
 
 __all__ = ["AlignedPair", "DemoReport", "alignment_text", "demo_page"]
 
@@ -113,8 +114,11 @@ def reference_note(pair: AlignedPair) -> str:
 def pair_article(pair: AlignedPair) -> str:
     """One sentence: both texts, the lines, the heat map."""
     weights = "[" + ",".join("[" + ",".join(f"{drawn(w):.4f}" for w in row) + "]" for row in pair.weights_TS) + "]"
+    words = joined(pair.source_words)
+    drawings = {f"links of {words}": links_figure(pair), f"weights of {words}": heat_map(pair)}
     figures = "".join(
-        f'<figure><div class="box">{drawing}</div></figure>\n' for drawing in (links_figure(pair), heat_map(pair))
+        f'<figure><div class="box">{drawing}</div>{save_link(standalone(drawing), name)}</figure>\n'
+        for name, drawing in drawings.items()
     )
     return (
         f'<article class="pair" data-weights="{weights}">\n<h3 dir="auto">{escaped(joined(pair.source_words))}</h3>\n'
@@ -124,7 +128,7 @@ def pair_article(pair: AlignedPair) -> str:
 
 
 def curve_section(report: DemoReport) -> str:
-    drawing = curve_figure(report.curve, report.validation_curve)
+    drawing = with_save_links(curve_figure(report.curve, report.validation_curve), "how it learned")
     if not drawing:
         return ""
     lost = len(report.curve) + len(report.validation_curve)

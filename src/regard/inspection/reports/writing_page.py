@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from regard.inspection.figures.alignments import escaped
 from regard.inspection.figures.curves import curve_figure
+from regard.inspection.figures.figure import printable
 from regard.inspection.figures.lines import Series, line_figure
 from regard.inspection.figures.page_style import STYLE
 from regard.inspection.figures.pixels import picture
+from regard.inspection.figures.standalone import matrix_svg, save_link, standalone, with_save_links
 from regard.inspection.reports.demo_page import facts_section, scores_section
 from regard.inspection.reports.writing import Analysis, HeadFacts, layers
 from regard.runs.load import Run
@@ -46,7 +50,7 @@ def _scores(analysis: Analysis) -> str:
 
 
 def _curve(analysis: Analysis) -> str:
-    drawing = curve_figure(analysis.curve, analysis.validation_curve)
+    drawing = with_save_links(curve_figure(analysis.curve, analysis.validation_curve), "how it learned")
     if not drawing:
         return ""
     return (
@@ -71,6 +75,7 @@ def _positions(analysis: Analysis) -> str:
         [Series("loss", points)], x_label="tokens of context", y_label="validation loss",
         title_for_screen_readers="Validation loss against tokens of context", log_x=True,
     )  # fmt: skip
+    drawing = with_save_links(drawing, "what context is worth")
     return (
         f"<section>\n<h2>What context is worth</h2>\n<figure>{drawing}\n"
         f"<figcaption>{escaped(analysis.sentence)}</figcaption></figure>\n</section>\n"
@@ -81,8 +86,9 @@ def _heads(analysis: Analysis) -> str:
     if not analysis.heads:
         return ""
     parts = "".join(
-        f'<h3>{escaped(name)}</h3>\n<div class="layer">\n{"".join(map(_head, heads))}</div>\n'
+        f'<h3>{escaped(name)}</h3>\n<div class="layer">\n{"".join(drawn)}</div>\n'
         for name, heads in layers(analysis.heads).items()
+        for drawn in [[_head(one, analysis.tokens) for one in heads]]
     )
     return (
         "<section>\n<h2>Where the heads look</h2>\n"
@@ -92,10 +98,12 @@ def _heads(analysis: Analysis) -> str:
     )
 
 
-def _head(one: HeadFacts) -> str:
+def _head(one: HeadFacts, tokens: Sequence[str]) -> str:
     words = f"head {one.head + 1} {one.sentence}"
+    shown = [printable(token) for token in tokens[: len(one.weights_TS)]]
+    link = save_link(standalone(matrix_svg(_visible(one), shown, shown, words)), f"{one.name} head {one.head + 1}")
     return (
-        f"<figure>{picture(_visible(one), escaped(words))}<figcaption><strong>{escaped(words)}</strong>"
+        f"<figure>{picture(_visible(one), escaped(words))}{link}<figcaption><strong>{escaped(words)}</strong>"
         f"{one.entropy:.1f} bits, {one.distance:.0f} back on average; itself {one.same:.0%}, "
         f"before {one.previous:.0%}, first {one.first:.0%}</figcaption></figure>\n"
     )
