@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 from regard.core.errors import DataError
+from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.found import Discovery, Wishes, numbered
 from regard.data.discovery.given import Given, SplitFiles, ending
@@ -21,12 +22,11 @@ HEAD = 400  # lines
 MOSTLY = 0.9
 
 
-class Treebanks:
+class Treebanks(Discoverer):
     """Files of bracketed trees."""
 
     what = "trees in brackets"
     tasks: tuple[str, ...] = ("parsing",)
-    columns: tuple[str, ...] = ()
 
     def recognises(self, given: Given, wishes: Wishes) -> bool:
         return bool(given.files) and all(looks_like_trees(path) for path in given.files[:10])

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from regard.core.errors import DataError
 from regard.data.discovery.columns import PICTURE_ENDINGS
+from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.found import Discovery, Wishes, numbered
 from regard.data.discovery.given import TRAIN, Given, SplitFiles, ending, listed, role_of_word, role_word
@@ -85,12 +86,11 @@ def gathered(
     return findings.discovery()
 
 
-class PictureFolders:
+class PictureFolders(Discoverer):
     """Pictures in a folder for each class."""
 
     what = "pictures in a folder for each class"
     tasks: tuple[str, ...] = ("classification",)
-    columns: tuple[str, ...] = ()
 
     def recognises(self, given: Given, wishes: Wishes) -> bool:
         return class_folders(given, is_picture) is not None
@@ -108,12 +108,11 @@ class PictureFolders:
         return replace(made, warnings=(*made.warnings, *problems))
 
 
-class TextFolders:
+class TextFolders(Discoverer):
     """Text files in a folder for each class."""
 
     what = "text files in a folder for each class"
     tasks: tuple[str, ...] = ("classification",)
-    columns: tuple[str, ...] = ()
 
     def recognises(self, given: Given, wishes: Wishes) -> bool:
         found = class_folders(given, is_text)

@@ -14,7 +14,7 @@ class Discoverer(Protocol):
 
     what: str  # "a table of rows and columns"
     tasks: tuple[str, ...]  # that can be learned from it, the usual one first
-    columns: tuple[str, ...]  # the wishes for columns that mean something in it
+    columns: tuple[str, ...] = ()  # the wishes for columns that mean something in it
 
     def recognises(self, given: Given, wishes: Wishes) -> bool: ...
 

@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 
 from regard.core.errors import DataError
+from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.found import Discovery, PictureFacts, Wishes, numbered
 from regard.data.discovery.given import TEST, Given, SplitFiles, listed, role_of, without_role
 from regard.data.discovery.measuring import Counted
@@ -17,12 +18,11 @@ USUAL_TEST = "t10k"
 """What MNIST's makers call the test split."""
 
 
-class IdxFiles:
+class IdxFiles(Discoverer):
     """Pictures in idx files."""
 
     what = "pictures and labels in idx files, as MNIST's are"
     tasks: tuple[str, ...] = ("classification",)
-    columns: tuple[str, ...] = ()
 
     def recognises(self, given: Given, wishes: Wishes) -> bool:
         return any(is_idx(path) for path in given.files)

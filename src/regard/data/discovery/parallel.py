@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from regard.core.errors import DataError
+from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.found import Discovery, Wishes, numbered
 from regard.data.discovery.given import TRAIN, Given, SplitFiles, ending, listed, siblings
@@ -43,7 +44,7 @@ class Pairing:
     aside: tuple[Path, ...] = ()
 
 
-class ParallelFiles:
+class ParallelFiles(Discoverer):
     """Two files whose lines belong together, or such two for each split."""
 
     what = "two parallel files, line by line"

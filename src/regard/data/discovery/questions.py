@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from regard.core.errors import DataError
+from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.found import Discovery, Wishes, numbered
 from regard.data.discovery.given import Given, SplitFiles
@@ -17,12 +18,11 @@ from regard.data.tables import suffix
 BEGINNING = 4096
 
 
-class SquadFiles:
+class SquadFiles(Discoverer):
     """One JSON object with articles, paragraphs and questions."""
 
     what = "questions about paragraphs, as in SQuAD's files"
     tasks: tuple[str, ...] = ("question-answering",)
-    columns: tuple[str, ...] = ()
 
     def recognises(self, given: Given, wishes: Wishes) -> bool:
         return any(looks_like_squad(path) for path in given.files)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from regard.core.errors import DataError
+from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import TextFile, check_text
 from regard.data.discovery.found import Discovery, TextFacts, Wishes, numbered, percent
 from regard.data.discovery.given import (
@@ -39,12 +40,11 @@ MANY = 5  # files of which each is told
 FEW = 3  # files that a recipe names one by one, even where a pattern would do
 
 
-class RunningText:
+class RunningText(Discoverer):
     """Files of running text."""
 
     what = "running text"
     tasks = LANGUAGE_MODELS
-    columns: tuple[str, ...] = ()
 
     def recognises(self, given: Given, wishes: Wishes) -> bool:
         return bool(texts_among(given))

@@ -11,6 +11,7 @@ from typing import Any
 from regard.core.errors import DataError
 from regard.data.discovery.choosing import TABLE_TASKS, Chooser
 from regard.data.discovery.columns import PICTURE_ENDINGS, columns_of, mostly
+from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.found import Discovery, Wishes, numbered
 from regard.data.discovery.given import ROLES, Given, SplitFiles, ending, listed
 from regard.data.discovery.picture_facts import go_by as pictures_go_by
@@ -28,7 +29,7 @@ ANY_FORM = ("pairs", "labelled", "text-table")
 """Kinds of data that read tables with separators of their own, and without a line of names."""
 
 
-class Tables:
+class Tables(Discoverer):
     """A table, or one for each split."""
 
     what = "a table of rows and columns"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.errors import DataError
+from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.found import Discovery, Wishes, numbered
 from regard.data.discovery.given import Given, SplitFiles, ending
@@ -27,12 +28,11 @@ UNIVERSAL = (2, 4)
 """The columns of words and universal parts of speech in CoNLL-U."""
 
 
-class TaggedColumns:
+class TaggedColumns(Discoverer):
     """CoNLL's columns."""
 
     what = "sentences in columns, a word and its tag in each line"
     tasks: tuple[str, ...] = ("tagging",)
-    columns: tuple[str, ...] = ()
 
     def recognises(self, given: Given, wishes: Wishes) -> bool:
         named = [path for path in given.files if ending(path) in ENDINGS]
