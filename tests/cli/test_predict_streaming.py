@@ -42,7 +42,7 @@ def test_chunks_grow_and_nothing_is_read_ahead_of_them() -> None:
             yield f"line {number}"
 
     taken = chunks(Inputs(endless()))
-    for first, size in ((0, 64), (64, 256), (320, 1024)):
+    for first, size in ((0, 64), (64, 1024), (1088, 8192)):
         chunk = next(taken)
         assert (chunk.first, len(chunk.texts), chunk.texts[0]) == (first, size, f"line {first}")
         assert len(read) == first + size

@@ -169,6 +169,7 @@ def test_runs_that_cannot_be_compared_are_not_scored_first(name: str) -> None:
         (("predict", "RUN", "a", "--engine-dtype", "int8"), "--engine-dtype belongs to --engine ctranslate2"),
         (("evaluate", "RUN", "--engine-dtype", ""), "--engine-dtype belongs to --engine ctranslate2"),
         (("evaluate", "RUN", "--reference", "x"), "--source and --reference belong together"),
+        (("evaluate", "RUN", "--source", "x", "--reference", "x", "--yardsticks"), "leave out --yardsticks and"),
         (("compare", "copy", "--out", "x", "--budget", ""), "a budget is a time or steps"),
         (("compare", "copy", "--out", "x", "--long-sequences", ""), "--long-sequences takes whole numbers"),
         (("compare", "copy", "copy", "--out", "x"), "recipes need different names"),

@@ -44,7 +44,8 @@ def evaluate(
         None, "--against", metavar="RUN", help="Compare with another run: paired significance test on the same inputs."
     ),
     yardsticks: bool = typer.Option(
-        True, "--yardsticks/--no-yardsticks", help="Also score simple methods, fitted on the training split in seconds."
+        None, "--yardsticks/--no-yardsticks",
+        help="Also score simple methods, fitted on the training split in seconds; default: yes, but not for --source.",
     ),
     engine: str = ENGINE,
     engine_dtype: str = ENGINE_DTYPE,
@@ -57,6 +58,11 @@ def evaluate(
         raise OptionError("--data and --source both name what is scored; give one of them")
     if settings and not data:
         raise OptionError("--set says how the files of --data are read; name them with --data")
+    if yardsticks is not None and source is not None:
+        raise OptionError(
+            "simple methods are scored on the run's own test split and on --data; leave out --yardsticks and "
+            "--no-yardsticks beside --source"
+        )
     check_files_exist(path for path in (source, reference) if path is not None)
     from regard.runs.evaluate import evaluate as score
     from regard.runs.load import load
@@ -72,7 +78,7 @@ def evaluate(
     with counting("scoring") as progress:
         scores = score(
             loaded, source=source or "", reference=reference or "", data=data, settings=settings, options=options,
-            progress=progress, yardsticks=yardsticks,
+            progress=progress, yardsticks=yardsticks is not False,
         )  # fmt: skip
     if other is not None:
         given = options if beam or greedy else None  # else each decodes as its own recipe says

@@ -15,7 +15,7 @@ from regard.cli.console import notes, say
 from regard.core.errors import DataError, OptionError
 from regard.data.readers import LineDecoder, byte_lines, count_lines, is_stream
 
-FIRST_LINES, GROWTH, MOST_LINES = 64, 4, 8192
+FIRST_LINES, GROWTH, MOST_LINES = 64, 16, 8192
 """Lines of the first chunk, so that answers come soon, and of later ones, so that batches are full."""
 MOST_CHARACTERS = 1 << 19
 """Characters of a chunk, with what comes to each of its lines: a context, a long answer."""
