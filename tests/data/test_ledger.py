@@ -12,7 +12,7 @@ def test_counts_and_lines_are_kept_by_split_and_file(tmp_path):
     ledger = Ledger()
     ledger.skip("train", "a.en", 3, "the source is empty")
     ledger.record("train", "a.en", read=7, kept=6)
-    ledger.duplicate("train", "a.en", 5, "same source and target as earlier", "a.en line 2")
+    ledger.duplicate("train", "a.en", 5, "the same as an earlier example", "a.en line 2")
     ledger.truncate("train", "a.en", 6, "longer than 11 pieces", "13 pieces")
     ledger.correct("train", "a.en", 7, "an answer was moved")
     ledger.record("test", "t.en", read=2, kept=2)
@@ -20,8 +20,8 @@ def test_counts_and_lines_are_kept_by_split_and_file(tmp_path):
     ledger.save(tmp_path / "ledger.json")
     saved = read_json(tmp_path / "ledger.json")
     assert saved["files"][0] == {
-        "split": "train", "file": "a.en", "read": 7, "kept": 6, "skipped": 1, "truncated": 1, "duplicated": 1,
-        "in_two_splits": 0, "corrected": 1,
+        "split": "train", "file": "a.en", "unit": "lines", "read": 7, "kept": 6, "skipped": 1, "truncated": 1,
+        "duplicated": 1, "in_two_splits": 0, "corrected": 1,
     }
     assert saved["exceptions"][0] == {
         "what": "skipped", "split": "train", "file": "a.en", "line": 3, "reason": "the source is empty",
@@ -41,9 +41,22 @@ def test_the_list_is_capped_for_each_reason_and_says_so_while_the_counts_stay_ex
     assert found["listed_per_reason_at_most"] == 3
     assert [entry["line"] for entry in found["exceptions"]] == [1, 2, 3, 9]
     assert found["reasons"][0] == {
-        "what": "skipped", "reason": "the source is empty", "count": 5, "listed": 3,
+        "what": "skipped", "reason": "the source is empty", "count": 5, "listed": 3, "unit": "lines",
     }
     assert found["files"][0]["skipped"] == 6
+
+
+def test_what_is_counted_is_called_by_its_name():
+    ledger = Ledger()
+    ledger.units["shapes"] = "files"
+    for file in ("shapes", "more.csv", "shapes"):
+        ledger.skip("train", file, 3, "no readable picture")
+    ledger.skip("train", "shapes", 4, "no text")
+    ledger.duplicate("train", "a.en", 5, "the same as an earlier example", ledger.place("shapes", 7))
+    found = ledger.as_dict()
+    assert [one["unit"] for one in found["files"]] == ["files", "lines", "lines"]
+    assert [one["unit"] for one in found["reasons"]] == ["examples", "files", "lines"]
+    assert found["exceptions"][-1]["detail"] == "shapes file 7"
 
 
 def test_a_line_given_up_later_or_moved_to_another_split_keeps_the_counts_in_order():

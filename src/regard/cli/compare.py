@@ -63,7 +63,7 @@ def compare(
         for place, entry in enumerate(entries, start=1):
             say(f"[bold]{place}/{len(entries)}  {plain(entry.name)}[/bold], seed {entry.seed}, "
                 f"{entry.recipe.training.steps:,} steps", to=notes)  # fmt: skip
-            with TrainingBar(entry.folder) as bar:
+            with TrainingBar(entry.folder, entry.recipe.input.unit) as bar:
                 trained = train_entry(entry, [bar])
             with counting("scoring") as progress:
                 results.append(score_entry(entry, trained, progress))

@@ -86,16 +86,22 @@ def _line() -> BarColumn:
     return BarColumn(bar_width=max(8, min(40, notes.width - 68)))
 
 
+def counted(count: int, unit: str) -> str:
+    """ "1 line", "3 lines"."""
+    return f"{count:,} {unit if count != 1 else unit.removesuffix('s')}"
+
+
 class TrainingBar(SilentObserver):
-    """A live bar with step, loss, tokens per second and time left; plain lines where there is no terminal.
+    """A live bar with step, loss, speed and time left; plain lines where there is no terminal.
 
     Used with ``with``, so that the terminal is given back also after an interruption.
     """
 
     LINES_EVERY_SECONDS = 20.0
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, unit: str = "tokens") -> None:
         self.folder = folder
+        self.unit = unit  # of what so many are read a second
         self.waiting = notes.status("reading the data")
         texts = "loss {task.fields[loss]}", "[dim]validation {task.fields[validation]}[/dim]", "{task.fields[speed]}"
         self.bar = _bar(_line(), MofNCompleteColumn(), *map(TextColumn, texts))
@@ -136,14 +142,17 @@ class TrainingBar(SilentObserver):
         held = json.loads(ledger.read_text(encoding="utf-8"))
         for note in held["notes"]:
             self.on_message(note)
-        reasons = [f"{one['count']:,} {one['what'].replace('_', ' ')} ({one['reason']})" for one in held["reasons"]]
+        reasons = [
+            f"{counted(one['count'], one['unit'])} {one['what'].replace('_', ' ')} ({one['reason']})"
+            for one in held["reasons"]
+        ]
         if reasons:
-            self.on_message(f"lines {', '.join(reasons)}: each is listed in {ledger}")
+            self.on_message(f"{', '.join(reasons)}: each is listed in {ledger}")
 
     def on_step(self, step: int, figures: Mapping[str, float]) -> None:
         now = figures["tokens"] / max(figures["seconds"], 1e-9)
         self.speed = now if not self.speed else 0.95 * self.speed + 0.05 * now
-        speed = f"{self.speed:,.0f} tokens/s"
+        speed = f"{self.speed:,.0f} {self.unit}/s"
         self.bar.update(self.task, completed=step, loss=f"{figures['loss']:.3f}", speed=speed)
         if not notes.is_terminal and time.monotonic() - self.spoke > self.LINES_EVERY_SECONDS:
             self.spoke = time.monotonic()

@@ -117,6 +117,7 @@ def train_here(
             chosen, decide = within_budget(chosen, budget, bar, began)
     else:
         chosen, decide = of_files(given, out, settings, budget, wishes, bar, began, resume=resume)
+    bar.unit = chosen.input.unit
     try:
         with bar:
             trained = run_training(chosen, out, resume=resume, observers=[bar], decide=decide)
@@ -135,7 +136,7 @@ def train_here(
     loss = trained.validation_loss
     say(
         f"[bold]{plain(trained.run)}[/bold]: {trained.steps} steps in {trained.seconds:,.0f} s "
-        f"({trained.tokens_per_second:,.0f} tokens/s)"
+        f"({trained.tokens_per_second:,.0f} {chosen.input.unit}/s)"
         + (f", validation loss {loss:.4f}" if math.isfinite(loss) else ", without validation")
     )
     if page is not None:

@@ -11,6 +11,7 @@ from typing import Any
 from regard.core.files import write_json
 
 LISTED_PER_REASON = 10_000
+LINES, EXAMPLES = "lines", "examples"  # what is counted, by default and where it is of several kinds
 
 
 @dataclass(slots=True)
@@ -43,7 +44,7 @@ class Exceptional:
 
 @dataclass
 class Ledger:
-    """Counts by split and file, and every exception with its line.
+    """Counts by split and file, and every exception with its line (of a folder or a file of pictures: its number).
 
     Law: for every file, read = kept + skipped; and what was kept is what stands in the splits. The counts are
     exact; of each reason the first ``cap`` lines are listed.
@@ -53,11 +54,21 @@ class Ledger:
     files: dict[tuple[str, str], Counts] = field(default_factory=dict)
     exceptions: list[Exceptional] = field(default_factory=list)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+    units: dict[str, str] = field(default_factory=dict)  # by file, what is counted in it where that is not lines
     splits: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def counts(self, split: str, file: str) -> Counts:
         return self.files.setdefault((split, file), Counts())
+
+    def unit(self, files: Iterable[str]) -> str:
+        """What is counted in these files."""
+        units = {self.units.get(file, LINES) for file in files}
+        return units.pop() if len(units) == 1 else EXAMPLES
+
+    def place(self, file: str, line: int) -> str:
+        """Where something was read, in words."""
+        return f"{file} {self.unit([file]).removesuffix('s')} {line}"
 
     def record(self, split: str, file: str, read: int, kept: int) -> None:
         """Lines that were read from a file, and those of them that were kept."""
@@ -125,11 +136,14 @@ class Ledger:
         return {
             "splits": dict(self.splits),
             "files": [
-                {"split": split, "file": file, **asdict(counts)}
+                {"split": split, "file": file, "unit": self.unit([file]), **asdict(counts)}
                 for (split, file), counts in self.files.items()
             ],
             "reasons": [
-                {"what": what, "reason": reason, "count": count, "listed": min(count, self.cap)}
+                {
+                    "what": what, "reason": reason, "count": count, "listed": min(count, self.cap),
+                    "unit": self.unit(one.file for one in self.exceptions if (one.what, one.reason) == (what, reason)),
+                }
                 for (what, reason), count in self.reasons.items()
             ],
             "listed_per_reason_at_most": self.cap,

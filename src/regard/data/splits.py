@@ -73,7 +73,8 @@ def set_aside(
 
     All examples with one key go the same way, so that none is in both.
     """
-    chosen = _choose(examples, min(size, len(examples) // LARGEST_SHARE), seed)
+    most = len(examples) // LARGEST_SHARE
+    chosen = _choose(examples, min(size, most), seed)
     if not chosen:
         different = len({one.key() for one in examples})
         raise DataError(
@@ -85,6 +86,7 @@ def set_aside(
     ledger.notes.append(
         f"{len(chosen)} of {len(examples)} training examples were set aside for {split} (seed {seed}), "
         f"since no {split} files are named"
+        + (f"; a tenth at most, so not the {size:,} of data.{split}_size" if size > most else "")
     )
     return (
         [one for index, one in enumerate(examples) if index not in chosen],
@@ -112,8 +114,8 @@ def note_duplicates(split: str, examples: Iterable[Example], ledger: Ledger) -> 
     for one in examples:
         before = first.setdefault((one.key(), one.answer()), one)
         if before is not one:
-            reason = "same source and target as earlier"
-            ledger.duplicate(split, one.origin, one.line, reason, _place(before))
+            reason = "the same as an earlier example"
+            ledger.duplicate(split, one.origin, one.line, reason, ledger.place(before.origin, before.line))
 
 
 def check_overlap(
@@ -140,14 +142,11 @@ def _compare(
         twin = whole.get((one.key(), one.answer()))
         found = twin or keys.get(one.key())
         if found is not None:
-            reason = f"{'source and target are' if twin else 'the source is'} also in {other}"
-            ledger.overlap(split, one.origin, one.line, reason, _place(found))
+            reason = f"also in {other}" if twin else f"also in {other}, with another answer"
+            place = ledger.place(found.origin, found.line)
+            ledger.overlap(split, one.origin, one.line, reason, place)
             if removing:
-                ledger.drop(split, one.origin, one.line, reason, _place(found))
+                ledger.drop(split, one.origin, one.line, reason, place)
                 continue
         stay.append(one)
     return stay
-
-
-def _place(example: Example) -> str:
-    return f"{example.origin} line {example.line}"

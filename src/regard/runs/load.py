@@ -93,8 +93,8 @@ class Run:
         """What writes on from prompts, where the run is a language model."""
         task = self.task_that(
             Continues,
-            f"{self.folder.path} answers texts ({self.recipe.task.kind}) and does not write on from a prompt; "
-            "give it texts, or name the run of a language model",
+            f"{self.folder.path} cannot continue a prompt: it is a {self.recipe.task.kind} run; name the run of a "
+            "language model",
         )
         return task.continuation(self.session())
 

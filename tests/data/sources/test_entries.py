@@ -372,7 +372,7 @@ def test_a_folder_for_each_class_holds_labelled_texts(tmp_path: Path) -> None:
     ]  # fmt: skip
     told = [(one.what, one.line, one.reason, one.detail) for one in corpus.ledger.exceptions]
     assert told[0] == ("skipped", 2, "no text", str(tmp_path / "train/neg/d.txt"))
-    assert told[1][:3] == ("in_two_splits", 3, "source and target are also in test")
+    assert told[1][:3] == ("in_two_splits", 3, "also in test")
     with pytest.raises(DataError, match=r"a folder for each class, which have no columns, so data\.text has no effect"):
         load("labelled", tmp_path, train="train", text="body")
     (tmp_path / "train/pos/f.txt").write_bytes(b"caf\xe9")

@@ -57,11 +57,11 @@ def test_splits_are_read_and_what_stands_in_two_is_named(tmp_path):
     corpus = load(tmp_path)
     assert [len(corpus.splits[split]) for split in ("train", "validation", "test")] == [5, 2, 2]
     assert entries(corpus) == [
-        ("duplicated", "train", 4, "same source and target as earlier"),
-        ("in_two_splits", "train", 2, "source and target are also in validation"),
-        ("in_two_splits", "train", 4, "source and target are also in validation"),
-        ("in_two_splits", "train", 3, "the source is also in test"),
-        ("in_two_splits", "validation", 2, "source and target are also in test"),
+        ("duplicated", "train", 4, "the same as an earlier example"),
+        ("in_two_splits", "train", 2, "also in validation"),
+        ("in_two_splits", "train", 4, "also in validation"),
+        ("in_two_splits", "train", 3, "also in test, with another answer"),
+        ("in_two_splits", "validation", 2, "also in test"),
     ]
     assert corpus.ledger.exceptions[3].detail == f"{tmp_path / 'test2016.en'} line 1"
     assert corpus.weights == ()
@@ -88,7 +88,10 @@ def test_validation_is_set_aside_by_seed_and_shares_no_source_with_training(tmp_
     assert corpus.ledger.total("kept", ["validation"]) == len(validation)
     assert sources(load(tmp_path, "train"), "validation") == validation
     assert sources(load(tmp_path, "train", seed=2), "validation") != validation
-    assert len(load(tmp_path, "train", validation_size=5).splits["validation"]) == 5
+    assert "; a tenth at most, so not the 1,000 of data.validation_size" in corpus.ledger.notes[0]
+    five = load(tmp_path, "train", validation_size=5)
+    assert len(five.splits["validation"]) == 5
+    assert "a tenth" not in five.ledger.notes[0]
     assert "validation" not in load(tmp_path, "train", validation_size=0).splits
 
 

@@ -84,9 +84,9 @@ def test_splits_are_read_compressed_or_not_and_what_stands_in_two_is_named(tmp_p
     corpus = load(tmp_path, **settings)
     assert {split: len(pairs) for split, pairs in corpus.splits.items()} == {"train": 4, "validation": 1, "test": 2}
     assert [(one.what, one.line, one.reason) for one in corpus.ledger.exceptions] == [
-        ("duplicated", 3, "same source and target as earlier"),
-        ("in_two_splits", 2, "source and target are also in validation"),
-        ("in_two_splits", 4, "the source is also in test"),
+        ("duplicated", 3, "the same as an earlier example"),
+        ("in_two_splits", 2, "also in validation"),
+        ("in_two_splits", 4, "also in test, with another answer"),
     ]
     assert [pair.source for pair in load(tmp_path, overlap="remove", **settings).splits["train"]] == ["a", "a"]
 

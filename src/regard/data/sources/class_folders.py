@@ -24,6 +24,7 @@ def class_files(folder: Path) -> list[tuple[str, Path]]:
 def read_class_folders(folder: Path, split: str, ledger: Ledger) -> list[Labelled[str]]:
     """The texts of all classes, numbered in the order of their names; those without a text are skipped and listed."""
     files = class_files(folder)
+    ledger.units[str(folder)] = "files"
     kept, wrong = [], []
     for number, (label, path) in enumerate(files, start=1):
         try:

@@ -64,6 +64,7 @@ def read_class_folders(
             f"folder for each class is expected, as in {folder / 'cat' / 'tom.png'}, or a table of paths and labels"
         )
     found = [Found(path, label, line) for line, (label, path) in enumerate(files, start=1)]
+    ledger.units[str(folder)] = "files"
     return keep_readable(found, str(folder), split, ledger, verify)
 
 
@@ -102,6 +103,7 @@ def read_idx_pictures(
         )
         for index, (pixels, label) in enumerate(zip(pictures, classes.tolist(), strict=True))
     ]  # fmt: skip
+    ledger.units[path] = "pictures"
     ledger.record(split, path, read=len(kept), kept=len(kept))
     return kept
 
