@@ -99,7 +99,7 @@ def test_empty_and_overlong_lines_stand_in_the_ledger_and_are_told(pairs: Pairs)
     }
     counts = pairs.ledger["files"][0]
     assert (counts["read"], counts["kept"], counts["skipped"]) == (5, 2, 3)
-    assert "1 line skipped (the source is empty), 1 line skipped (the target is empty), 1 line skipped (" in found.err
+    assert "1 line skipped (the source is empty), 1 line skipped (the target is empty), 1 line" in found.err
     assert f"{pairs.folder}/run/ledger.json" in found.err
 
 

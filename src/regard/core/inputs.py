@@ -41,12 +41,12 @@ class Embedded:
     x_BND: Tensor
     lengths_B: Tensor | None = None
     places_BNA: Tensor | None = None
-    segments_BN: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """What a body makes of inputs: a state for every position, and what its layers add to the loss (None: nothing)."""
+    """What a body makes of inputs: a state for every position, and what it adds to the loss (``regard.core.penalties``
+    says in which unit; None: nothing)."""
 
     x_BND: Tensor
     lengths_B: Tensor | None = None

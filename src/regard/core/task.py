@@ -25,7 +25,8 @@ Progress = Callable[[int, int], None]
 class Sums:
     """Named sums with their counts, so that means over batches, accumulation and ranks come out right.
 
-    ``sums["loss"]`` is the differentiable total; ``counts`` divides it.
+    ``sums["loss"]`` is the differentiable total; ``counts`` divides it. To it the Learner adds ``sums["penalty"]``,
+    divided by its own count, where layers add to the loss.
     """
 
     sums: dict[str, Tensor]

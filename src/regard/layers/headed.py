@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs, States
+from regard.core.penalties import add_penalty
 from regard.core.seams import Body, HasPooler
 from regard.layers.dropout import Dropout
 
@@ -27,7 +28,9 @@ class Headed(nn.Module):
         self.head = head
 
     def forward(self, inputs: Inputs) -> Tensor:
-        return self.head(cast(Body, self.body).represent(inputs))
+        states = cast(Body, self.body).represent(inputs)
+        add_penalty(states.penalty)
+        return self.head(states)
 
 
 def body_of(model: nn.Module) -> nn.Module:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
+from regard.core.batch import Batch
+from regard.core.penalties import PENALTY, collected_penalties
 from regard.core.task import Sums, Task
 
 
 class Learner(nn.Module):
     """``forward(batch)`` is the task's sums: DDP, FSDP2 and ``torch.compile`` see the loss, not only the states.
 
+    What layers add to the loss is a sum of its own, ``penalty``, since it counts positions and not the loss's terms.
     Its parameters are those of the model; the task has none.
     """
 
@@ -20,5 +24,13 @@ class Learner(nn.Module):
         self.model = model
         self.task = task
 
-    def forward(self, batch: Any) -> Sums:
-        return self.task.sums(self.model, batch)
+    def forward(self, batch: Batch) -> Sums:
+        with collected_penalties() as penalties:
+            sums = self.task.sums(self.model, batch)
+        if not penalties:
+            return sums
+        return Sums({**sums.sums, PENALTY: sum_of(penalties)}, {**sums.counts, PENALTY: batch.tokens})
+
+
+def sum_of(penalties: Sequence[Tensor]) -> Tensor:
+    return torch.stack([penalty.float().sum() for penalty in penalties]).sum()

@@ -18,6 +18,7 @@ from regard.core.batch import Batch, Examples, move
 from regard.core.capabilities import Derives, Samples, Stateful
 from regard.core.errors import TrainingError
 from regard.core.modules import Recomputes
+from regard.core.penalties import PENALTY
 from regard.core.precision import repeated_products
 from regard.core.task import Sums, Task
 from regard.data.batching import epoch_order, in_length_order, parts
@@ -204,15 +205,17 @@ class Loop:
         self.observers.on_step(progress.step, figures)
 
     def gradients(self, batches: Sequence[Batch]) -> tuple[float, float]:
-        """The gradient of the mean loss over the global batch; returns the loss and the gradient's norm."""
+        """The gradient of the mean loss over the global batch, with what layers add; returns it and the norm."""
         self.optimizer.zero_grad()
-        terms = self.ranks.all_reduce({"terms": float(sum(batch.loss_terms for batch in batches))})["terms"]
+        own = {"loss": sum(batch.loss_terms for batch in batches), PENALTY: sum(batch.tokens for batch in batches)}
+        counts = self.ranks.all_reduce({name: float(count) for name, count in own.items()})
         total = 0.0
         for batch in batches:
             with repeated_products() if self.task.static_shapes else nullcontext():
-                loss = self.sums(batch).sums["loss"]
-                (loss / int(terms)).backward()
-            total += float(loss.detach()) / int(terms)
+                sums = self.sums(batch).sums
+                means = [sums[name] / max(int(counts[name]), 1) for name in ("loss", PENALTY) if name in sums]
+                sum(means[1:], means[0]).backward()
+            total += sum(float(mean.detach()) for mean in means)
         self.ranks.all_reduce_gradients(self.model)
         total = self.ranks.all_reduce({"loss": total})["loss"]
         return total, float(nn.utils.get_total_norm(self.present_gradients()))
