@@ -44,9 +44,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(folder: Path) -> Run:
-    made = import_folder(folder, folder.with_name("opus-run"))
+    made = import_folder(folder, folder.with_name(f"{folder.name}-run"))
     assert made.notes == ()
-    return regard.load(folder.with_name("opus-run"))
+    return regard.load(folder.with_name(f"{folder.name}-run"))
 
 
 @pytest.fixture(scope="module")
