@@ -131,7 +131,7 @@ def test_a_run_of_theirs_writes_on(pair: Imported) -> None:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A plain folder of each kind of file, and the hash of what comes of it."""
     folder = save(gpt2(), tmp_path_factory.mktemp("whole"))
-    return folder, import_folder(folder, folder.with_name("whole-run")).weights_sha256
+    return folder, import_folder(folder, folder.with_name(f"{folder.name}-run")).weights_sha256
 
 
 def rewritten(whole: Path, folder: Path, change: Any) -> Path:
