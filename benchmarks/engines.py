@@ -114,7 +114,7 @@ def generation(arguments: argparse.Namespace) -> dict[str, Any]:
     from regard.decoding.options import Greedy
     from regard.interop.ctranslate2.engine import engine_of
     from regard.interop.exporting import to_huggingface
-    from regard.tasks.continuation import always
+    from regard.tasks.running.continuation import always
 
     by_batch: dict[int, list[dict[str, float]]] = {batch: [] for batch in BATCHES}
     with tempfile.TemporaryDirectory() as folder:

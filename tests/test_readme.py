@@ -98,3 +98,12 @@ def test_the_readme_has_what_these_tests_look_for() -> None:
 def test_the_readme_names_every_shipped_recipe() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert not [name for name in recipes() if f"`{name}`" not in readme]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    prose = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    named = re.findall(r"`((?:[\w-]+/)*\w+\.py)`", prose)
+    held = ["/" + path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if ".venv" not in path.parts]
+    missing = [name for name in named if not any(path.endswith(f"/{name}") for path in held)]
+    assert [name for name in missing if "NAME" not in name] == []  # a file that the reader is to write

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from command import regard, small_run
 
-from regard.cli.score_tables import order_of, show_scores
+from regard.cli.tables.score_tables import order_of, show_scores
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command import apart, regard
 
-from regard.cli.strategy import choose
+from regard.cli.options.strategy import choose
 from regard.core.answers import Answer
 from regard.decoding.options import Beam, Greedy, Sampling
 

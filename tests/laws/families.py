@@ -19,13 +19,13 @@ from regard.attention.masks import CAUSAL, padding
 from regard.attention.memory import Memory, join_memories
 from regard.attention.places import places_after
 from regard.attention.softmax import AdditiveScore, ScaledDot, Softmax
-from regard.core.anatomy import Anatomy
 from regard.core.answers import Answer
 from regard.core.batch import Examples, TokenBatch
 from regard.core.ports import INPUT, OUTPUT, Ports, tokens_at
 from regard.core.seams import Decodable, Hypothesis
+from regard.core.seams.anatomy import Anatomy
+from regard.core.seams.task import Session, Sums
 from regard.core.symbols import EOS, SOS
-from regard.core.task import Session, Sums
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
 from regard.data.padding import pad

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from regard.core.inputs import Inputs
-from regard.core.modality import Modality
+from regard.core.seams.modality import Modality
 from regard.data import TOKENIZERS, TokenizerPart
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger

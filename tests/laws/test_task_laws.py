@@ -15,12 +15,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from regard.core import capabilities
 from regard.core.answers import LabelAnswer, SpanAnswer, TagsAnswer
 from regard.core.batch import Batch, Examples, move
 from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
-from regard.core.task import Session, Task
+from regard.core.seams import capabilities
+from regard.core.seams.task import Session, Task
 from regard.data.batching import in_length_order
 from regard.data.corpus import Pair
 from regard.decoding.options import Greedy

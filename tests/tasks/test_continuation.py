@@ -12,7 +12,7 @@ from regard.core.errors import InputError
 from regard.core.symbols import EOS
 from regard.data.modalities.text.tokenizers import BpeTokenizer, CharacterTokenizer, Tokenizer
 from regard.decoding.options import Beam, Greedy, Sampling, Strategy
-from regard.tasks.continuation import Continuation, overlap
+from regard.tasks.running.continuation import Continuation, overlap
 
 ALPHABET = "abcdefghij"
 LETTERS = CharacterTokenizer().train([ALPHABET + " "])

@@ -23,7 +23,7 @@ from regard.runs.recipe import Recipe
 from regard.runs.train import build_model, train
 from regard.tasks.embedding import Embedding, EmbeddingConfig
 from regard.tasks.metrics.retrieval import pair_ranks, retrieval_scores
-from regard.tasks.sentence_vectors import Embedder
+from regard.tasks.vectors.sentence_vectors import Embedder
 
 CPU = torch.device("cpu")
 BERT = {"kind": "bert", "layers": 1, "width": 24, "heads": 2, "dropout": 0.0, "position": {"max_length": 30}}

@@ -12,8 +12,8 @@ from torch.nn import functional
 
 from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
+from regard.core.seams.task import Session
 from regard.core.symbols import EOS
-from regard.core.task import Session
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities

@@ -14,8 +14,8 @@ from torch.nn import functional
 import regard
 from regard.core.config import parse
 from regard.core.errors import OptionError, RecipeError
+from regard.core.seams.task import Session
 from regard.core.symbols import EOS, SOS
-from regard.core.task import Session
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
@@ -27,8 +27,8 @@ from regard.decoding.options import Greedy
 from regard.runs.evaluate import evaluate
 from regard.runs.journal import SilentObserver
 from regard.runs.recipe import Recipe
+from regard.tasks.hidden.masking import Masking, document_spans, joined_spans
 from regard.tasks.masked_language_modelling import MaskedLanguageModelConfig, MaskedLanguageModelling
-from regard.tasks.masking import Masking, document_spans, joined_spans
 
 CPU = torch.device("cpu")
 TEXT = "the walking cat talked on the mat and the dog walked to the talking cats; then all slept until morning.\n" * 9

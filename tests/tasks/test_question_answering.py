@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from regard.core.errors import DataError, OptionError
-from regard.core.task import Session
+from regard.core.seams.task import Session
 from regard.data.corpus import Corpus
 from regard.data.examples import Asked, Reference
 from regard.data.ledger import Ledger
@@ -25,8 +25,8 @@ from regard.runs.evaluate import evaluate
 from regard.runs.load import load
 from regard.runs.recipe import Recipe
 from regard.runs.train import build_model, train
-from regard.tasks.answer_spans import best_spans, places
 from regard.tasks.question_answering import QuestionAnswering, QuestionAnsweringConfig
+from regard.tasks.spans.answer_spans import best_spans, places
 
 BERT = {"kind": "bert", "layers": 2, "width": 24, "heads": 2, "dropout": 0.0, "position": {"max_length": 40}}
 GPT = {"kind": "gpt", "layers": 2, "width": 24, "heads": 2, "dropout": 0.0}

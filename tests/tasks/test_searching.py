@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from regard.core.errors import DataError
-from regard.tasks.searching import Hit, Index
-from regard.tasks.sentence_vectors import Vectors
+from regard.tasks.vectors.searching import Hit, Index
+from regard.tasks.vectors.sentence_vectors import Vectors
 
 
 class Letters:

@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 
 from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
-from regard.core.task import Session
+from regard.core.seams.task import Session
 from regard.data.corpus import Corpus
 from regard.data.examples import Tagged
 from regard.data.ledger import Ledger

@@ -7,7 +7,7 @@ import torch
 
 from regard.core.config import parse
 from regard.core.errors import InputError, OptionError
-from regard.core.task import Session
+from regard.core.seams.task import Session
 from regard.data.corpus import Corpus, GoldAlignment, Pair
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities

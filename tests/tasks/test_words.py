@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.word_pieces import WordPieceTokenizer
-from regard.tasks.words import Pieces, all_windows, first_window, pieces_of, window_bounds
+from regard.tasks.spans.words import Pieces, all_windows, first_window, pieces_of, window_bounds
 from tests.tokenizer_kinds import every_kind
 
 TEXTS = ["the cat sleeps on mats that don't last", "a dog's tail, 12.5 long, is wagging"] * 3

@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.core.anatomy import Anatomy
 from regard.core.inputs import Inputs, States
 from regard.core.penalties import add_penalty, collected_penalties
 from regard.core.ports import INPUT, Ports, tokens_at
+from regard.core.seams.anatomy import Anatomy
 from regard.models import ModelPart
 from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from regard.cli.console import JSON_OPTION, SilentObserver, TrainingBar, counting, notes, plain, say, write_json
-from regard.cli.score_tables import show_scores
+from regard.cli.tables.score_tables import show_scores
 from regard.core.errors import OptionError
 
 if TYPE_CHECKING:
     from regard.runs.load import Run
-    from regard.tasks.alignment import WordWeights
+    from regard.tasks.pairs.alignment import WordWeights
 
 SENTENCES = (
     "the cat sat on the mat",

@@ -8,10 +8,10 @@ from pathlib import Path
 import typer
 
 from regard.cli.console import JSON_OPTION, counting, flag, write_json
-from regard.cli.engine import ENGINE, ENGINE_DTYPE, with_engine
-from regard.cli.refusing import check_useful, uses_in_evaluation
-from regard.cli.score_tables import show_scores
-from regard.cli.strategy import BEAM, GREEDY, choose
+from regard.cli.options.engine import ENGINE, ENGINE_DTYPE, with_engine
+from regard.cli.options.refusing import check_useful, uses_in_evaluation
+from regard.cli.options.strategy import BEAM, GREEDY, choose
+from regard.cli.tables.score_tables import show_scores
 from regard.core.errors import OptionError
 
 EXAMPLES = """\b

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from regard.cli.console import JSON_OPTION, counting, flag, plain, say, write_json
-from regard.cli.strategy import said
+from regard.cli.options.strategy import said
 from regard.core.config import nearest
 from regard.core.errors import OptionError
 from regard.core.files import write_text

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from regard.cli.console import JSON_OPTION, flag
-from regard.cli.engine import ENGINE, ENGINE_DTYPE, with_engine
+from regard.cli.options.engine import ENGINE, ENGINE_DTYPE, with_engine
+from regard.cli.options.refusing import check_useful, generates, uses_in_prediction
+from regard.cli.options.strategy import BEAM, GREEDY, WAYS, choose
 from regard.cli.predicting.combinations import check_combination
 from regard.cli.predicting.inputs import Inputs, from_file, from_standard_input, from_words, readable
 from regard.cli.predicting.prompting import FewShot, OutputStyle, continue_prompt, interactive_session
-from regard.cli.refusing import check_useful, generates, uses_in_prediction
-from regard.cli.strategy import BEAM, GREEDY, WAYS, choose
 
 if TYPE_CHECKING:
     from regard.cli.predicting.output import Output

@@ -46,14 +46,19 @@ def list_recipes(as_json: bool = JSON_OPTION) -> None:
     found = {name: tomllib.loads(path.read_text(encoding="utf-8")) for name, path in _shipped().items()}
     described = {name: str(tree.get("description", "")) for name, tree in found.items()}
     sets = tomllib.loads(SETS.read_text(encoding="utf-8"))
+    groups: dict[str, list[str]] = {}
+    for name, path in _shipped().items():
+        groups.setdefault(path.parent.name.replace("-", " "), []).append(name)
     if as_json:
-        write_json({"recipes": described, "sets": sets})
+        write_json({"recipes": described, "groups": groups, "sets": sets})
         return
     column = max(map(len, described)) + 2
     room = console.width if console.is_terminal else sys.maxsize
-    for name, description in described.items():
-        line = textwrap.fill(f"{name:<{column}}{description}", room, subsequent_indent=" " * column)
-        say(f"[bold]{name}[/bold]{plain(line.removeprefix(name))}")
+    for group, names in groups.items():
+        say(f"[dim]{group}[/dim]")
+        for name in names:
+            line = textwrap.fill(f"  {name:<{column}}{described[name]}", room, subsequent_indent=" " * (column + 2))
+            say(f"  [bold]{name}[/bold]{plain(line.removeprefix(f'  {name}'))}")
     for name, members in sets.items():
         say(f"[dim]regard compare {name}: {', '.join(members)}[/dim]", to=notes)
 

@@ -38,7 +38,7 @@ def search(
     from regard.cli.predicting.inputs import check_filled, readable
     from regard.core.files import sha256_of
     from regard.runs.load import load
-    from regard.tasks.searching import Index
+    from regard.tasks.vectors.searching import Index
 
     asked = readable(queries)
     check_filled(asked, "query")

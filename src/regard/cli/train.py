@@ -25,7 +25,7 @@ from regard.cli.automatic import (
     is_recipe,
 )  # fmt: skip
 from regard.cli.console import JSON_OPTION, TrainingBar, flag, notes, plain, say, write_json
-from regard.cli.ranks import shared
+from regard.cli.options.ranks import shared
 from regard.core.errors import OptionError
 
 if TYPE_CHECKING:

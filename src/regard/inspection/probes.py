@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.core.capabilities import Probeable
 from regard.core.errors import OptionError
 from regard.core.inputs import Axis
 from regard.core.probe import Probe
-from regard.core.task import Task
+from regard.core.seams.capabilities import Probeable
+from regard.core.seams.task import Task
 from regard.inspection.heads.names import Kind
 from regard.inspection.splits import places, task_over
 from regard.runs.load import Run
@@ -54,7 +54,7 @@ def probeable(run: Run, task: Task) -> Probeable:
     if not isinstance(task, Probeable):
         raise OptionError(
             f"{run.folder.path}: the task {run.recipe.task.kind!r} cannot be inspected (see Probeable in "
-            "regard.core.capabilities); use regard.record on the model itself"
+            "regard.core.seams.capabilities); use regard.record on the model itself"
         )
     return task
 

@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.core.anatomy import Entrance, anatomy_of
 from regard.core.probe import Probe
+from regard.core.seams.anatomy import Entrance, anatomy_of
 from regard.core.taps import Recording, answers, arguments, attention_points, passing, record
 from regard.inspection.flow.states import passing_states
 from regard.layers.headed import body_of

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from regard.core.capabilities import Translates
 from regard.core.errors import OptionError
-from regard.core.task import Task
+from regard.core.seams.capabilities import Translates
+from regard.core.seams.task import Task
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
 from regard.data.texts import HeldText

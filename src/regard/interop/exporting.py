@@ -10,16 +10,16 @@ from typing import Any
 import tokenizers as library
 from safetensors.torch import save_file
 
-from regard.core.capabilities import Continues
 from regard.core.config import nearest
 from regard.core.errors import OptionError
 from regard.core.files import write_json, write_text
+from regard.core.seams.capabilities import Continues
 from regard.data.modalities.text.vocabularies import TARGET
 from regard.interop.ctranslate2 import conversion as ctranslate2
 from regard.interop.folders import check_empty, check_no_head, new_folder
 from regard.interop.huggingface import enclosing, generation
-from regard.interop.huggingface.families import family_of_model
-from regard.interop.huggingface.family import Family
+from regard.interop.huggingface.families.family import Family
+from regard.interop.huggingface.families.known import family_of_model
 from regard.interop.huggingface.files import SINGLE
 from regard.interop.huggingface.importing import CONFIG
 from regard.interop.huggingface.vocabulary import CONFIG as SETTINGS

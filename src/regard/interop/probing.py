@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.attention import softmax
-from regard.core.capabilities import Probeable
 from regard.core.errors import OptionError
 from regard.core.probe import Probe
+from regard.core.seams.capabilities import Probeable
+from regard.core.seams.task import Session
 from regard.core.taps import arguments, attention_points
-from regard.core.task import Session
 from regard.runs.load import Run
 
 EXACT = 1e-4  # logits in float32: another order of summation, nothing more
@@ -61,7 +61,7 @@ class ProbedModel:
         if not isinstance(run.task, Probeable):
             raise OptionError(
                 f"{run.folder.path}: the task {run.recipe.task.kind!r} cannot be inspected (see Probeable in "
-                "regard.core.capabilities), so that its model cannot be checked"
+                "regard.core.seams.capabilities), so that its model cannot be checked"
             )
         run.model.cpu().float().eval()
         session = run.session()

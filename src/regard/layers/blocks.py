@@ -16,8 +16,8 @@ from regard.attention.heads import CrossHeads, SelfHeads
 from regard.attention.masks import Mask
 from regard.attention.memory import Memory
 from regard.attention.places import Ages
-from regard.core.modules import WritesResidual
 from regard.core.seams import Position
+from regard.core.seams.modules import WritesResidual
 from regard.layers.dropout import Dropout
 
 Sublayer = Callable[[Tensor], Tensor]

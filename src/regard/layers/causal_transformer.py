@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from regard.attention.masks import CAUSAL, inside_segments
 from regard.attention.places import places_after
-from regard.core.anatomy import Anatomy, Entrance
 from regard.core.inputs import Inputs, States
+from regard.core.seams.anatomy import Anatomy, Entrance
 from regard.layers.blocks import CausalStack, StackState, init_small
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
 

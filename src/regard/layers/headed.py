@@ -7,11 +7,11 @@ from typing import Any, Literal, cast
 import torch
 from torch import Tensor, nn
 
-from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs, States
 from regard.core.penalties import add_penalty
 from regard.core.seams import Body, HasPooler
+from regard.core.seams.anatomy import anatomy_of
 from regard.layers.dropout import Dropout
 
 Pooling = Literal["auto", "mean", "first", "last", "pooler"]

@@ -18,8 +18,8 @@ from regard.attention.masks import padding
 from regard.attention.memory import Memory, join_memories, sentences_kept
 from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.attention.readers import Reader
-from regard.core.anatomy import Anatomy
 from regard.core.ports import Ports
+from regard.core.seams.anatomy import Anatomy
 from regard.layers.cells import Cell, State
 from regard.layers.embeddings import Tied
 from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder

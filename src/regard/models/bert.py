@@ -16,10 +16,10 @@ from torch.nn import functional
 
 from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.attention.masks import Mask, padding
-from regard.core.anatomy import Anatomy, Entrance
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs, States
 from regard.core.ports import OUTPUT, Ports, tokens_at
+from regard.core.seams.anatomy import Anatomy, Entrance
 from regard.layers import HEAD_NORMS, NORMS, POSITIONS, NormPart, PositionPart
 from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout

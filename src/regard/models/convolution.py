@@ -19,9 +19,9 @@ from regard.attention.heads import CrossAttention, HeadShape
 from regard.attention.masks import padding
 from regard.attention.memory import Memory, join_memories, sentences_kept
 from regard.attention.places import Ages, advanced, joined, places_after, reordered
-from regard.core.anatomy import Anatomy
 from regard.core.inputs import Inputs, States
 from regard.core.ports import Ports
+from regard.core.seams.anatomy import Anatomy
 from regard.layers import EMBEDDINGS, POSITIONS, EmbeddingPart, PositionPart
 from regard.layers.blocks import PreNorm
 from regard.layers.convolution import CausalConvolution, GatedConvolution

@@ -14,8 +14,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.attention.memory import sentences_kept
-from regard.core.anatomy import Anatomy
 from regard.core.ports import Ports
+from regard.core.seams.anatomy import Anatomy
 from regard.layers.cells import State
 from regard.layers.embeddings import Tied
 from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder

@@ -17,8 +17,8 @@ from regard.attention.masks import padding
 from regard.attention.memory import Memory, join_memories, sentences_kept
 from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.attention.readers import Reader
-from regard.core.anatomy import Anatomy
 from regard.core.ports import Ports
+from regard.core.seams.anatomy import Anatomy
 from regard.layers import CELLS, CellPart
 from regard.layers.cells import State
 from regard.layers.embeddings import Tied

@@ -13,10 +13,10 @@ from typing import Annotated, Literal
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
-from regard.core.anatomy import Anatomy
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs, States
 from regard.core.ports import Ports
+from regard.core.seams.anatomy import Anatomy
 from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
 from regard.layers.cells import State
 from regard.layers.dropout import Dropout

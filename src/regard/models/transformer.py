@@ -18,11 +18,11 @@ from regard.attention.masks import CAUSAL, Mask, padding
 from regard.attention.memory import Memory, join_memories, sentences_kept
 from regard.attention.places import places_after
 from regard.core import rules
-from regard.core.anatomy import Anatomy, Entrance
 from regard.core.auto import AUTO, Auto, decided
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, OUTPUT, Ports, share_vocabulary, tokens_at
 from regard.core.seams import Position
+from regard.core.seams.anatomy import Anatomy, Entrance
 from regard.layers import FEED_FORWARDS, HEAD_NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import DecoderLayer, EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout

@@ -15,9 +15,9 @@ from torch import nn
 
 from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.attention.masks import EVERYTHING, padding
-from regard.core.anatomy import Anatomy
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, Arrays, Ports, arrays_at
+from regard.core.seams.anatomy import Anatomy
 from regard.layers import HEAD_NORMS, NORMS, NormPart
 from regard.layers.blocks import EncoderLayer, run_layer
 from regard.layers.dropout import Dropout

@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.core.answers import Answer
 from regard.core.errors import InputError, RegardError
-from regard.core.modality import Modality
+from regard.core.seams.modality import Modality
 
 Find = Callable[[list[Any], list[int]], list[list[Answer]]]
 """Is given inputs and their places among all, and answers them."""

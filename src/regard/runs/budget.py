@@ -14,8 +14,8 @@ from torch import Tensor
 
 from regard.core import rules
 from regard.core.auto import AUTO
-from regard.core.capabilities import Stateful
 from regard.core.errors import OptionError
+from regard.core.seams.capabilities import Stateful
 from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe
 from regard.runs.train import Decide, Gathered, gather, new_loop

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.auto import is_auto
-from regard.core.capabilities import Compares, ScoresInDetail
 from regard.core.config import left_out, parse
 from regard.core.errors import RecipeError, RunError, enumerate_problems
 from regard.core.files import read_json, write_json
 from regard.core.metrics import Details
 from regard.core.seams import Observer
-from regard.core.task import Progress, Session, Task
+from regard.core.seams.capabilities import Compares, ScoresInDetail
+from regard.core.seams.task import Progress, Session, Task
 from regard.runs.budget import Budget, Pace, measure_pace, with_steps
 from regard.runs.evaluate import scored_splits
 from regard.runs.folder import RunFolder, differences

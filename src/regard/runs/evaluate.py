@@ -7,10 +7,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from regard.core.capabilities import Continues, HasYardsticks, ScoresPairs
 from regard.core.errors import DataError, OptionError, RunError
 from regard.core.files import read_object, write_json
-from regard.core.task import Progress, Session, Task
+from regard.core.seams.capabilities import Continues, HasYardsticks, ScoresPairs
+from regard.core.seams.task import Progress, Session, Task
 from regard.core.yardsticks import verdict
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.answers import Answer
-from regard.core.capabilities import Continues, Fills, Translates
 from regard.core.errors import DataError, OptionError
 from regard.core.files import read_object
 from regard.core.seams import Engine, max_lengths_of
-from regard.core.task import Progress, Session, Task
+from regard.core.seams.capabilities import Continues, Fills, Translates
+from regard.core.seams.task import Progress, Session, Task
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
@@ -30,13 +30,13 @@ from regard.runs.folder import RunFolder
 from regard.runs.kept import check_hashes
 from regard.runs.recipe import Recipe
 from regard.runs.train import adapt, build_task, headed
-from regard.tasks.alignment import WordWeights, word_weights
-from regard.tasks.continuation import Continuation
 from regard.tasks.embedding import Embedding
-from regard.tasks.filling import Guess
+from regard.tasks.hidden.filling import Guess
 from regard.tasks.metrics.alignment import Head
-from regard.tasks.sentence_vectors import Embedder, around
+from regard.tasks.pairs.alignment import WordWeights, word_weights
+from regard.tasks.running.continuation import Continuation
 from regard.tasks.translation import check_piece_counts, stripped
+from regard.tasks.vectors.sentence_vectors import Embedder, around
 from regard.training import checkpoints, machine
 
 Capability = TypeVar("Capability")

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from regard.core.capabilities import Compares
 from regard.core.errors import OptionError
+from regard.core.seams.capabilities import Compares
 from regard.data.ledger import Ledger
 from regard.data.readers import read_parallel
 from regard.decoding.options import Strategy

@@ -13,12 +13,12 @@ import torch
 from torch import nn
 
 from regard.core.auto import is_auto
-from regard.core.capabilities import ChecksLengths, HasHead
 from regard.core.errors import OptionError, RegardError, RunError
 from regard.core.files import write_json, write_text
 from regard.core.ports import Ports
 from regard.core.seams import Observer
-from regard.core.task import Task
+from regard.core.seams.capabilities import ChecksLengths, HasHead
+from regard.core.seams.task import Task
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from regard.core.capabilities import Classifies
 from regard.core.errors import OptionError
-from regard.core.modality import ShowsPixels
+from regard.core.seams.capabilities import Classifies
+from regard.core.seams.modality import ShowsPixels
 from regard.serving.calling import Pipeline, check_value, fitting
 from regard.tasks.classification import FIGURES
 

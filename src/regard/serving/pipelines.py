@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from regard.core.capabilities import Classifies, Continues, Fills
 from regard.core.config import nearest
 from regard.core.errors import OptionError
 from regard.core.seams import Body
+from regard.core.seams.capabilities import Classifies, Continues, Fills
 from regard.decoding.options import Beam, Greedy, Sampling, Strategy
 from regard.layers.headed import body_of
 from regard.serving.calling import Pipeline, cannot_answer, check_value, fitting, strings

@@ -10,7 +10,7 @@ from regard.core.metrics import Metric
 if TYPE_CHECKING:
     from typing import Self
 
-    from regard.core.task import Task
+    from regard.core.seams.task import Task
     from regard.data import TokenizerPart
     from regard.data.modalities.both import Modalities
 

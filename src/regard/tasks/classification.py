@@ -19,10 +19,10 @@ from regard.core.batch import Batch, Examples
 from regard.core.errors import DataError
 from regard.core.inputs import Inputs
 from regard.core.metrics import Metric, share
-from regard.core.modality import Modality, ShowsPixels
 from regard.core.ports import Ports
 from regard.core.probe import Probe
-from regard.core.task import Session, Sums
+from regard.core.seams.modality import Modality, ShowsPixels
+from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
 from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Corpus, Pair

@@ -18,7 +18,7 @@ from regard.core.errors import DataError, OptionError
 from regard.core.metrics import Metric, share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
-from regard.core.task import Session, Sums
+from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
 from regard.data.corpus import Corpus, Pair
 from regard.data.modalities.both import Modalities
@@ -31,7 +31,7 @@ from regard.tasks import TaskPart
 from regard.tasks.metrics.retrieval import retrieval_scores
 from regard.tasks.probing import check_enclosed, check_no_target, room_of, text_probe
 from regard.tasks.reading import TextBatch, check_length, logits_of
-from regard.tasks.sentence_vectors import Embedder
+from regard.tasks.vectors.sentence_vectors import Embedder
 from regard.tasks.yardsticks import retrieval_yardsticks
 
 NEVER = float("-inf")

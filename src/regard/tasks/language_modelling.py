@@ -25,7 +25,7 @@ from regard.core.inputs import Inputs
 from regard.core.metrics import Metric, share
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import ConstantSizeState, Decodable, max_length_of
-from regard.core.task import Session, Sums
+from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
 from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
@@ -41,9 +41,9 @@ from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart
 from regard.tasks.baselines.ngrams import fit_ngrams_of_best_length
-from regard.tasks.continuation import Continuation
 from regard.tasks.probing import check_no_target, check_room, room_of, vocabulary_logits
-from regard.tasks.running_text import RunningTextTask
+from regard.tasks.running.continuation import Continuation
+from regard.tasks.running.running_text import RunningTextTask
 from regard.tasks.scores import summed
 
 SCORED_AT_ONCE = 16384

@@ -21,7 +21,7 @@ from regard.core.inputs import Inputs
 from regard.core.metrics import Metric, share
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import GuessesWords, RelatesTexts, max_length_of
-from regard.core.task import Session, Sums
+from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
 from regard.data import TokenizerPart
 from regard.data.batching import in_length_order
@@ -38,12 +38,12 @@ from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import VocabularyLoss, vocabulary_loss
 from regard.tasks import TaskPart
 from regard.tasks.baselines.unigrams import fit_unigrams
-from regard.tasks.filling import Filling
-from regard.tasks.masking import Hidden, MaskedWindows, Masking, document_spans, joined_spans
-from regard.tasks.next_sentence import HiddenPair, Pairs
+from regard.tasks.hidden.filling import Filling
+from regard.tasks.hidden.masking import Hidden, MaskedWindows, Masking, document_spans, joined_spans
+from regard.tasks.hidden.next_sentence import HiddenPair, Pairs
 from regard.tasks.probing import check_no_target, check_room, room_of, vocabulary_logits
 from regard.tasks.reading import TextBatch
-from regard.tasks.running_text import RunningTextTask
+from regard.tasks.running.running_text import RunningTextTask
 from regard.tasks.scores import summed
 
 SCORED_AT_ONCE = 16384

@@ -16,8 +16,8 @@ from regard.core.errors import DataError, InputError, RecipeError, enumerate_pro
 from regard.core.metrics import share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
+from regard.core.seams.task import Session, Sums
 from regard.core.symbols import SPECIAL_SYMBOLS, UNK
-from regard.core.task import Session, Sums
 from regard.core.yardsticks import Yardstick
 from regard.data.corpus import Corpus, Pair
 from regard.data.modalities.both import Modalities
@@ -25,10 +25,10 @@ from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.sources.treebanks import pair_of
 from regard.data.trees import Tree, parse, read_back, repair, symbols_of, unescaped
 from regard.decoding.engine import TorchEngine
-from regard.tasks.encoded_pairs import EncodedPair
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.brackets import bracket_scores, paired_brackets
 from regard.tasks.metrics.text import exact_match
+from regard.tasks.pairs.encoded_pairs import EncodedPair
 from regard.tasks.scores import teacher_forced
 from regard.tasks.translation import PairBatch, TeacherForcing, Translation, TranslationConfig
 from regard.tasks.yardsticks import sampled_trees, tree_yardsticks

@@ -22,7 +22,7 @@ from regard.core.errors import DataError, InputWarning, OptionError
 from regard.core.metrics import share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
-from regard.core.task import Session, Sums
+from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
 from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Corpus, Pair
@@ -34,10 +34,18 @@ from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.wording import random_ids, random_lengths
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
-from regard.tasks.answer_spans import SpanCandidates, best_spans, log_places, mistakes, places, question_and_context
 from regard.tasks.metrics.answers import answer_scores
 from regard.tasks.probing import check_enclosed, check_no_target, room_of, text_probe
-from regard.tasks.question_windows import (
+from regard.tasks.reading import READ_AT_ONCE, check_length
+from regard.tasks.spans.answer_spans import (
+    SpanCandidates,
+    best_spans,
+    log_places,
+    mistakes,
+    places,
+    question_and_context,
+)
+from regard.tasks.spans.question_windows import (
     NOT_HERE,
     QuestionBatch,
     QuestionFrame,
@@ -46,7 +54,6 @@ from regard.tasks.question_windows import (
     read,
     read_contexts,
 )
-from regard.tasks.reading import READ_AT_ONCE, check_length
 from regard.tasks.yardsticks import answer_yardsticks
 
 SHOWN = 8

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from regard.core.batch import Examples
-from regard.core.task import Session, Task
+from regard.core.seams.task import Session, Task
 from regard.data.batching import in_length_order, telling
 from regard.tasks.metrics.bleu import bleu, chrf
 from regard.tasks.metrics.text import character_error_rate, exact_match, word_error_rate

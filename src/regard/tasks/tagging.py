@@ -21,7 +21,7 @@ from regard.core.errors import DataError, OptionError, enumerate_problems
 from regard.core.metrics import share
 from regard.core.ports import Ports
 from regard.core.probe import UNKNOWN, Probe
-from regard.core.task import Session, Sums
+from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
 from regard.data.batching import in_length_order, telling
 from regard.data.corpus import Corpus, Pair
@@ -36,8 +36,8 @@ from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.entities import OUTSIDE, Span, invalid_tags, is_bio, spans, tag_scores
 from regard.tasks.probing import check_enclosed, check_no_target, room_of, text_probe
 from regard.tasks.reading import READ_AT_ONCE, check_length, logits_of
-from regard.tasks.tag_windows import TagBatch, TagEncoder, TagWindow
-from regard.tasks.words import Speaker
+from regard.tasks.spans.tag_windows import TagBatch, TagEncoder, TagWindow
+from regard.tasks.spans.words import Speaker
 from regard.tasks.yardsticks import tag_yardsticks
 
 

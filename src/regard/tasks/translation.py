@@ -13,7 +13,6 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.core.anatomy import anatomy_of
 from regard.core.answers import Answer
 from regard.core.batch import Examples, TokenBatch, move
 from regard.core.errors import InputError, OptionError
@@ -22,8 +21,9 @@ from regard.core.metrics import Details, Metric, share
 from regard.core.ports import Ports
 from regard.core.probe import Probe, Search
 from regard.core.seams import Decodable, Hypothesis, max_lengths_of
+from regard.core.seams.anatomy import anatomy_of
+from regard.core.seams.task import Session, Sums
 from regard.core.symbols import Specials
-from regard.core.task import Session, Sums
 from regard.core.yardsticks import Yardstick
 from regard.data.corpus import Corpus, Pair
 from regard.data.modalities.both import Modalities
@@ -38,12 +38,12 @@ from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart
-from regard.tasks.alignment import best_head, error_rate
-from regard.tasks.encoded_pairs import EncodedPair, EncodedPairs
 from regard.tasks.metrics.alignment import Head
 from regard.tasks.metrics.bleu import Comparison, check_bleu_tokenizer, paired_significance
 from regard.tasks.metrics.classes import paired_hits
 from regard.tasks.metrics.lengths import by_length
+from regard.tasks.pairs.alignment import best_head, error_rate
+from regard.tasks.pairs.encoded_pairs import EncodedPair, EncodedPairs
 from regard.tasks.probing import check_room, vocabulary_logits
 from regard.tasks.scores import leading_scores, teacher_forced, text_figures, text_scores
 from regard.tasks.yardsticks import pair_yardsticks

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from regard.core.modality import Modality
+from regard.core.seams.modality import Modality
 from regard.core.yardsticks import Yardstick
 from regard.data.corpus import Pair
 from regard.data.examples import Asked, HasLabel, HasTexts, Tagged

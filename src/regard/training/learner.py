@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from regard.core.batch import Batch
 from regard.core.penalties import PENALTY, collected_penalties
-from regard.core.task import Sums, Task
+from regard.core.seams.task import Sums, Task
 
 
 class Learner(nn.Module):

@@ -15,12 +15,12 @@ import torch
 from torch import nn
 
 from regard.core.batch import Batch, Examples, move
-from regard.core.capabilities import Derives, Samples, Stateful
 from regard.core.errors import TrainingError
-from regard.core.modules import Recomputes
 from regard.core.penalties import PENALTY
 from regard.core.precision import repeated_products
-from regard.core.task import Sums, Task
+from regard.core.seams.capabilities import Derives, Samples, Stateful
+from regard.core.seams.modules import Recomputes
+from regard.core.seams.task import Sums, Task
 from regard.data.batching import epoch_order, in_length_order, parts
 from regard.data.prefetch import prefetch
 from regard.layers.dropout import Dropout

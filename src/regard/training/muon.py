@@ -16,8 +16,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.core import rules
-from regard.core.modules import StacksMatrices
 from regard.core.precision import narrow_type, repeated_products
+from regard.core.seams.modules import StacksMatrices
 from regard.training.optimizers import AdamWConfig, Optimizers
 
 POLYNOMIALS = ((7.7110, -22.1138, 16.2487), (3.2153, -2.4112, 0.5013), (2.2183, -1.5940, 0.4107))

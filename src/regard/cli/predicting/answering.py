@@ -13,7 +13,7 @@ from regard.core.errors import DataError, InputError
 
 if TYPE_CHECKING:
     from regard.core.answers import Answer
-    from regard.core.task import Progress
+    from regard.core.seams.task import Progress
     from regard.decoding.options import Strategy
     from regard.runs.load import Run
 
@@ -44,8 +44,8 @@ class Answering:
     @property
     def beside(self) -> int:
         """Characters that come to each input: its context, and an answer whose length does not follow the input's."""
-        from regard.core.capabilities import Continues
-        from regard.tasks.continuation import USUAL_LENGTH
+        from regard.core.seams.capabilities import Continues
+        from regard.tasks.running.continuation import USUAL_LENGTH
 
         written = self.options.max_length or USUAL_LENGTH if isinstance(self.run.task, Continues) else 0
         return len(self.context) + CHARACTERS_PER_TOKEN * written

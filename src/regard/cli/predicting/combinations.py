@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from regard.cli.strategy import WAYS, said
+from regard.cli.options.strategy import WAYS, said
 from regard.core.errors import OptionError
 
 OF_TEXTS = ("scores", "alignment", "reference", "context", "skip", "jsonl")

@@ -13,7 +13,7 @@ from regard.core.errors import DataError, InputError
 
 if TYPE_CHECKING:
     from regard.core.answers import Answer
-    from regard.core.task import Progress
+    from regard.core.seams.task import Progress
     from regard.runs.load import Run
 
 

@@ -14,7 +14,7 @@ from regard.cli.console import console, plain
 if TYPE_CHECKING:
     from regard.cli.predicting.answering import Answered
     from regard.core.answers import LabelAnswer, SpanAnswer, TaggedWord, TagsAnswer
-    from regard.core.task import Task
+    from regard.core.seams.task import Task
 
 DIGITS = 4
 """Of a probability."""
@@ -43,7 +43,7 @@ class Rendering(Protocol):
 
 def rendering_of(task: Task, n_best: int, *, scores: bool, alignment: bool) -> Rendering:
     """The one for what a task answers."""
-    from regard.core.capabilities import AnswersQuestions, Classifies, HasLabels, Tags
+    from regard.core.seams.capabilities import AnswersQuestions, Classifies, HasLabels, Tags
 
     if isinstance(task, Classifies):
         return Labels(n_best)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.core.errors import OptionError
-from regard.core.modality import Modality
 from regard.core.ports import INPUT, OUTPUT, Port
+from regard.core.seams.modality import Modality
 from regard.data.modalities.text.modality import TextModality
 from regard.data.modalities.text.vocabularies import JOINT, SOURCE, TARGET, Vocabularies
 

@@ -18,9 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError
 from regard.core.ports import INPUT, OUTPUT, Ports, text_ports, tokens_at
+from regard.core.seams.anatomy import anatomy_of
 from regard.core.symbols import EOS, SPECIAL_SYMBOLS
 from regard.inspection.figures.alignments import three_digits
 from regard.inspection.figures.lines import Series, line_figure

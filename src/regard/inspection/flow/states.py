@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError
+from regard.core.seams.anatomy import anatomy_of
 from regard.core.taps import passing
 
 BEFORE = "embedding"

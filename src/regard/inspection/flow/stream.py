@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.core.anatomy import anatomy_of
-from regard.core.modules import WritesResidual
+from regard.core.seams.anatomy import anatomy_of
+from regard.core.seams.modules import WritesResidual
 from regard.core.taps import answers, attention_points
 from regard.inspection.figures.alignments import three_digits
 from regard.inspection.flow.states import joined, levels

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from regard.core.anatomy import anatomy_of
-from regard.core.capabilities import Translates
 from regard.core.errors import OptionError
+from regard.core.seams.anatomy import anatomy_of
+from regard.core.seams.capabilities import Translates
 from regard.core.taps import matching_attention
 from regard.inspection.heads.importance import EXAMPLES
 from regard.inspection.splits import task_over
 from regard.runs.load import Run
-from regard.tasks.alignment import gold_words, links_by_head, word_weights
 from regard.tasks.metrics.alignment import head_error_rates
+from regard.tasks.pairs.alignment import gold_words, links_by_head, word_weights
 
 
 @dataclass(frozen=True)

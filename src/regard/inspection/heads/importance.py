@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from regard.core.task import Progress
+from regard.core.seams.task import Progress
 from regard.data.batching import in_length_order
 from regard.data.corpus import Pair
 from regard.inspection.editing import without_heads

@@ -9,8 +9,8 @@ from typing import Literal, Protocol, runtime_checkable
 from torch import nn
 
 from regard.attention.heads import HeadShape
-from regard.core.anatomy import anatomy_of
 from regard.core.errors import OptionError, enumerate_problems
+from regard.core.seams.anatomy import anatomy_of
 from regard.core.taps import attention_points, matching_attention
 
 HeadAt = tuple[str, int]

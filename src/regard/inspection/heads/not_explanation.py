@@ -17,10 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.core.anatomy import anatomy_of
 from regard.core.probe import Probe
+from regard.core.seams.anatomy import anatomy_of
+from regard.core.seams.task import Progress
 from regard.core.taps import record
-from regard.core.task import Progress
 from regard.inspection.change import total_variation
 from regard.inspection.editing import permuted, reweighted, uniform
 from regard.inspection.heads.names import HeadAt, every_head, kind_of

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from regard.core.probe import Probe
+from regard.core.seams.task import Progress
 from regard.core.taps import record
-from regard.core.task import Progress
 from regard.inspection.figures.alignments import three_digits
 from regard.inspection.heads.names import HeadAt, Kind, every_head, kind_of
 from regard.inspection.probes import probes

@@ -15,8 +15,8 @@ import torch
 from torch import nn
 
 from regard.core.probe import Probe
+from regard.core.seams.task import Progress
 from regard.core.taps import Attention, record
-from regard.core.task import Progress
 from regard.inspection.heads.names import HeadAt, Kind, every_head, kind_of
 from regard.inspection.probes import axes, probes
 from regard.runs.load import Run

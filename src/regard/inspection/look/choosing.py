@@ -6,16 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from regard.core.capabilities import Continues
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import Hypothesis
+from regard.core.seams.capabilities import Continues
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Beam
 from regard.decoding.trace import Trace
 from regard.inspection.look.packing import three
 from regard.inspection.recording import Record
 from regard.runs.load import Run
-from regard.tasks.continuation import always
+from regard.tasks.running.continuation import always
 
 CANDIDATES = 8
 BEAM = 4

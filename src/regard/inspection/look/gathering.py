@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from regard.core.probe import Probe
-from regard.core.task import Progress
+from regard.core.seams.task import Progress
 from regard.inspection.flow.depths import depths_of
 from regard.inspection.heads.names import check_has_attention
 from regard.inspection.heads.patches import PatchStatistics, PatchTable

@@ -58,7 +58,7 @@ def page(title: str, styles: tuple[str, ...], scripts: tuple[str, ...], held: st
 
 def asset(name: str) -> str:
     """A script or style sheet of the package."""
-    return files("regard.inspection.look").joinpath(name).read_text(encoding="utf-8")
+    return files("regard.inspection.look").joinpath("assets", name).read_text(encoding="utf-8")
 
 
 def data_text(data: Mapping[str, Any]) -> str:

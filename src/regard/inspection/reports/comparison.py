@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
-from regard.core.capabilities import Translates
 from regard.core.config import Part
 from regard.core.files import read_json, write_json, write_text
+from regard.core.seams.capabilities import Translates
 from regard.inspection.costs import costs_figure, measure_costs
 from regard.inspection.flow.gradients import (
     GradientFlow,

@@ -17,7 +17,7 @@ from regard.interop.ctranslate2 import conversion as ctranslate2
 from regard.interop.ctranslate2.engine import Ctranslate2Engine, engine_of
 from regard.interop.probing import EXACT, LENGTH, Check, ProbedModel, largest
 from regard.runs.load import Run
-from regard.tasks.continuation import always
+from regard.tasks.running.continuation import always
 
 
 def check_ctranslate2(run: Run, asked: ProbedModel, plain: Tensor) -> Check:

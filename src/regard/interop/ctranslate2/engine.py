@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from regard.core.capabilities import Continues
 from regard.core.errors import OptionError
 from regard.core.seams import Hypothesis
-from regard.core.task import Progress
+from regard.core.seams.capabilities import Continues
+from regard.core.seams.task import Progress
 from regard.decoding.beam import length_penalty
 from regard.decoding.engine import SPREAD, batches
 from regard.decoding.options import Beam, Sampling, Strategy

@@ -22,8 +22,8 @@ from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.interop.folders import check_empty, new_folder
 from regard.interop.huggingface import enclosing
-from regard.interop.huggingface.families import family_of_config
-from regard.interop.huggingface.family import Family
+from regard.interop.huggingface.families.family import Family
+from regard.interop.huggingface.families.known import family_of_config
 from regard.interop.huggingface.files import open_weights
 from regard.interop.huggingface.generation import decoding_table
 from regard.interop.huggingface.vocabulary import Sides, check_answering, read_tokenizers, special_ids, symbol_names

@@ -15,8 +15,8 @@ from regard.core.files import read_json
 from regard.core.symbols import Specials
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.vocabularies import TARGET
-from regard.interop.huggingface import spm_folders as spm
 from regard.interop.huggingface.enclosing import word_pieces
+from regard.interop.huggingface.sentencepiece import folders as spm
 
 NAMED = {"pad": "pad_token", "sos": "bos_token", "eos": "eos_token", "unk": "unk_token"}
 """Our names of the special symbols and theirs."""

@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.core.config import Part
 from regard.core.errors import RunError, enumerate_problems
 from regard.core.ports import text_ports
-from regard.interop.huggingface.family import Family
+from regard.interop.huggingface.families.family import Family
 from regard.interop.huggingface.files import FLOATING, Stored
 from regard.interop.huggingface.tensors import Pairing
 

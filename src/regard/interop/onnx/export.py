@@ -14,10 +14,10 @@ from typing import Any
 import torch
 
 import regard
-from regard.core.capabilities import Continues
 from regard.core.errors import OptionError, RunError
 from regard.core.files import write_json, write_text
 from regard.core.seams import max_lengths_of
+from regard.core.seams.capabilities import Continues
 from regard.core.symbols import Specials
 from regard.data.modalities.text.vocabularies import JOINT, SOURCE, TARGET
 from regard.decoding.sentences import Symbols

@@ -1,0 +1,1 @@
+"""Tables of scores: by split, by class, beside simple methods."""

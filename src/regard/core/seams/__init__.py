@@ -1,0 +1,34 @@
+"""The seams of the house, each a Protocol with its law; what passes through them stands beside this folder."""
+
+from regard.core.seams.attention import Mechanism, Position
+from regard.core.seams.bodies import (
+    Body,
+    GuessesWords,
+    HasGrid,
+    HasPooler,
+    ReadsAndWrites,
+    RelatesTexts,
+    max_length_of,
+    max_lengths_of,
+)
+from regard.core.seams.decoding import ConstantSizeState, Decodable, DecodingState, Engine, Hypothesis
+from regard.core.seams.observer import Observer
+
+__all__ = [
+    "Body",
+    "ConstantSizeState",
+    "Decodable",
+    "DecodingState",
+    "Engine",
+    "GuessesWords",
+    "HasGrid",
+    "HasPooler",
+    "Hypothesis",
+    "Mechanism",
+    "Observer",
+    "Position",
+    "ReadsAndWrites",
+    "RelatesTexts",
+    "max_length_of",
+    "max_lengths_of",
+]

@@ -1,0 +1,230 @@
+"""Which columns of a table are learned from, and for what: by the user's wishes, by their names, by what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+
+from regard.core.config import nearest
+from regard.core.errors import DataError
+from regard.data.discovery.found import Wishes, option
+from regard.data.discovery.tables.asking import BOTH_SIDES, Columns, quoted
+from regard.data.discovery.tables.columns import Column
+from regard.data.discovery.tables.names import LABELS, PICTURES, TEXTS, TWO_TEXTS, first_known, known_pair
+from regard.data.discovery.tables.structured import STRUCTURED, Alike, Choice, never
+
+CLASSIFICATION, TRANSLATION, EMBEDDING = "classification", "translation", "embedding"
+LANGUAGE_MODELS = ("language-model", "masked-language-model")
+PAIRED = (TRANSLATION, EMBEDDING)
+TABLE_TASKS = (CLASSIFICATION, TRANSLATION, EMBEDDING, *STRUCTURED, *LANGUAGE_MODELS)
+MOST_LABELS = 10_000
+ANY_TEXT = ("text", "short", "number", "date", "address", "key")
+"""Kinds of columns that may be one side of a pair, if their names say so or the user does."""
+
+
+class Chooser:
+    """Decides for one table, or raises an error that lists what the user might say."""
+
+    def __init__(self, where: str, columns: Sequence[Column], wishes: Wishes, alike: Alike = never) -> None:
+        self.where, self.wishes, self.alike = where, wishes, alike
+        held = Columns(where, texts_by_name(columns))
+        self.columns, self.names = held.by_name, held.names
+        self.of, self.ask, self.unclear = held.of, held.ask, held.unclear
+        for name, value in wishes.columns().items():
+            if value not in self.columns:
+                raise DataError(
+                    f"{where} has no column {value!r}{nearest(value, self.columns)}, which {option(name)} names; it "
+                    f"has: {', '.join(self.columns)}"
+                )
+
+    # -- the way to a choice ------------------------------------------------------------------------------------
+
+    def choose(self) -> Choice:
+        wishes, task = self.wishes, self.task()
+        if wishes.source_column or wishes.target_column or task in PAIRED:
+            return self.pairs(task or TRANSLATION)
+        open_to = (task,) if task else STRUCTURED if not wishes.columns() else ()
+        for structured in open_to:
+            found = STRUCTURED[structured](self.where, self.columns, self.alike) if structured in STRUCTURED else None
+            if isinstance(found, Choice):
+                return found
+            if found and task:
+                raise DataError(found)
+        if task in LANGUAGE_MODELS:
+            return self.texts_alone(task)
+        if task == CLASSIFICATION or wishes.label_column or wishes.second_column:
+            return self.labelled()
+        return self.by_content()
+
+    def task(self) -> str:
+        """The one that was wished for; what does not go with the named columns is refused."""
+        wishes = self.wishes
+        named = set(wishes.columns())
+        both_sides, labels = {"source_column", "target_column"} & named, {"second_column", "label_column"} & named
+        if both_sides and (labels or "text_column" in named):
+            raise DataError(
+                f"{self.where}: {', '.join(map(option, sorted(named)))} do not go together; a translation has "
+                f"{BOTH_SIDES}, a classification --text-column X --label-column Y"
+            )
+        fits = {"source_column": PAIRED, "target_column": PAIRED, "label_column": (CLASSIFICATION,),
+                "second_column": (CLASSIFICATION,), "text_column": (CLASSIFICATION, *LANGUAGE_MODELS)}  # fmt: skip
+        idle = [name for name in wishes.columns() if wishes.task and wishes.task not in fits[name]]
+        if idle:
+            raise DataError(
+                f"{', '.join(map(option, idle))} has no effect with --task {wishes.task}; leave it out, or name "
+                f"another task: {', '.join(fits[idle[0]])}"
+            )
+        return wishes.task
+
+    def by_content(self) -> Choice:
+        """With nothing said, or a column of texts at the most."""
+        texts, labels, others = self.of("text"), self.of("label"), self.of("short", "number")
+        pair = known_pair(self.of(*ANY_TEXT)) if texts else None
+        if self.of("picture") and labels:
+            return self.pictures()
+        if pair and not labels and set(texts) <= set(pair) and not self.wishes.text_column:
+            return self.pairs(TRANSLATION)
+        if self.wishes.text_column or len(texts) == 1:
+            if labels:
+                return self.labelled()
+            if same := first_known([one.name for one in self.columns.values() if one.kind == "constant"], LABELS):
+                raise self.unclear(f"{same!r} is the same in all rows, so there is nothing to tell apart by it")
+            if not others and len(self.of("date", "address")) != 1:  # a single one may be what is to be written
+                return self.texts_alone("language-model")
+            raise self.unclear()
+        if len(texts) == 2 and not labels and not others:
+            return self.pairs(TRANSLATION)
+        if len(texts) >= 2 and labels:
+            return self.labelled()
+        raise self.unclear()
+
+    # -- each task's columns ------------------------------------------------------------------------------------
+
+    def pairs(self, task: str) -> Choice:
+        wishes = self.wishes
+        source, target = wishes.source_column, wishes.target_column
+        known = known_pair(self.of(*ANY_TEXT, "label"))
+        candidates = self.sides(1 if source or target else 2, (source, target))
+        if known and set(self.of("text")) <= set(known):
+            candidates = [*known]
+        if source and target:
+            reasons = ["you named both columns"]
+        elif source or target:
+            if len(candidates) != 1:
+                candidates = [name for name in self.names if name not in (source, target)]
+            if len(candidates) != 1:
+                raise self.ask(f"which column goes with {source or target!r} is not clear", [BOTH_SIDES])
+            reasons = [f"{candidates[0]!r} is the only other column of texts"]
+            source, target = source or candidates[0], target or candidates[0]
+        else:
+            if len(candidates) < 2 or len(candidates) > 2:
+                what = "no two columns of texts" if len(candidates) < 2 else f"{len(candidates)} columns of texts"
+                ways = [f"--source-column {quoted(one)} --target-column {quoted(other)}" for one, other
+                        in permutations(candidates[:3], 2)]  # fmt: skip
+                raise self.ask(f"{what} for a source and a target", ways or [BOTH_SIDES])
+            source, target = candidates
+            why = "by their names" if known else f"since {source!r} comes first"
+            other = f"--source-column {quoted(target)} --target-column {quoted(source)}"
+            reasons = [f"two columns of texts: from {source!r} to {target!r}, {why}; for the other way: {other}"]
+        if source == target:
+            raise DataError(f"--source-column and --target-column both name {source!r}; name two columns")
+        return Choice(task, "pairs", {"source_column": source, "target_column": target}, tuple(reasons))
+
+    def sides(self, needed: int, named: Sequence[str]) -> list[str]:
+        """The columns that are most likely sides of a pair: so many as are needed, or more if they are alike."""
+        found: list[str] = []
+        for kinds in (("text", "short"), ("number", "date", "address"), ("label",), ("key",)):
+            if len(found) < needed:
+                found += [name for name in self.of(*kinds) if name not in named]
+        return found
+
+    def labelled(self) -> Choice:
+        wishes = self.wishes
+        if not wishes.text_column and self.of("picture") and not self.of("text"):
+            return self.pictures()
+        label, why = self.label()
+        text, second, reason = self.text_for(label)
+        columns = {"text": text, "label": label} | ({"second": second} if second else {})
+        return Choice(CLASSIFICATION, "labelled", columns, (why, reason))
+
+    def label(self) -> tuple[str, str]:
+        wished = self.wishes.label_column
+        if wished:
+            self.check_labels(wished)
+            return wished, f"you named {wished!r} for the labels"
+        labels = [name for name in self.of("label") if name != self.wishes.text_column]
+        known = first_known(labels, LABELS)
+        if len(labels) == 1:
+            other = "" if known else "; to have them written as texts instead: --task translation"
+            return labels[0], f"{labels[0]!r} has few short values that recur: labels{other}"
+        if not labels:
+            raise self.unclear("no column has few short values that recur, as labels do")
+        if known and sum(bool(first_known([name], LABELS)) for name in labels) == 1:
+            return known, f"of {', '.join(map(repr, labels))}, which all may be labels, {known!r} is one by its name"
+        ways = [f"--label-column {quoted(name)}" for name in labels]
+        raise self.ask(f"{len(labels)} columns may be labels: {', '.join(map(repr, labels))}", ways)
+
+    def check_labels(self, name: str) -> None:
+        column = self.columns[name]
+        if (column.distinct > max(1, column.filled // 2) and column.filled >= 20) or column.distinct > MOST_LABELS:
+            raise DataError(
+                f"{self.where}: {name!r} has {column.distinct:,} different values in {column.filled:,} rows, so there "
+                "is little to learn about each of them as a label. Name another column with --label-column; or, if "
+                f"these are texts to be written: --task translation --source-column X --target-column {quoted(name)}"
+            )
+
+    def text_for(self, label: str) -> tuple[str, str, str]:
+        """The column of the texts, perhaps of second ones, and why."""
+        text, second = self.wishes.text_column, self.wishes.second_column
+        others = [name for name in self.of("text") if name not in (label, text, second)]
+        if text:
+            return text, second, f"you named {text!r} for the texts"
+        if second and len(others) == 1:
+            return others[0], second, f"{others[0]!r} is the only other column of texts"
+        if not others:
+            others = [name for name in self.of("short", "label", "number") if name != label]
+        if len(others) == 1:
+            return others[0], "", f"{others[0]!r} has the texts"
+        known = first_known(others, TEXTS)
+        two = known_pair(others, TWO_TEXTS)
+        if two and len(others) == 2:
+            return *two, f"the label is about two texts, {two[0]!r} and {two[1]!r}, by their names"
+        if known and sum(bool(first_known([name], TEXTS)) for name in others) == 1:
+            return known, "", f"of {', '.join(map(repr, others))}, {known!r} has the texts by its name"
+        if not others:
+            raise self.ask("no column has texts", ["--text-column X"])
+        ways = [f"--text-column {quoted(name)} --label-column {quoted(label)}" for name in others]
+        if len(others) == 2:
+            first, other = map(quoted, others)
+            both = f"--text-column {first} --second-column {other} --label-column {quoted(label)}"
+            across = f"--task translation --source-column {first} --target-column {other}"
+            ways += [f"{both} (the label is about both)", across]
+        raise self.ask(f"{len(others)} columns have texts: {', '.join(map(repr, others))}", ways)
+
+    def pictures(self) -> Choice:
+        pictures, (label, why) = self.of("picture"), self.label()
+        image = pictures[0] if len(pictures) == 1 else first_known(pictures, PICTURES)
+        if not image:
+            told = ", ".join(map(repr, pictures))
+            raise DataError(
+                f"{self.where}: {len(pictures)} columns have paths of pictures: {told}; call the right one image"
+            )
+        reason = f"{image!r} has paths of pictures"
+        return Choice(CLASSIFICATION, "pictures", {"image": image, "label": label}, (reason, why))
+
+    def texts_alone(self, task: str) -> Choice:
+        texts = [self.wishes.text_column] if self.wishes.text_column else self.of("text") or self.of("short")
+        known = texts[0] if len(texts) == 1 else first_known(texts, TEXTS)
+        if not known:
+            what = f"{len(texts)} columns have texts" if texts else "no column has texts"
+            raise self.ask(what, [f"--task {task} --text-column {quoted(name)}" for name in texts or self.names])
+        return Choice(task, "text-table", {"text": known}, (f"{known!r} has texts, each of which is a document",))
+
+
+def texts_by_name(columns: Sequence[Column]) -> list[Column]:
+    """With no texts among the columns, one that is called so has them, even if they recur as labels do."""
+    if any(column.kind == "text" for column in columns):
+        return [*columns]
+    called = first_known([column.name for column in columns if column.kind in ("label", "short")], TEXTS)
+    return [replace(column, kind="text") if column.name == called else column for column in columns]

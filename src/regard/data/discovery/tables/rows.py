@@ -1,0 +1,48 @@
+"""How a row of a table becomes an example, for each kind of data, as its reader will make it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from regard.data.discovery.tables.opening import told
+from regard.data.discovery.tally import Seen
+from regard.data.sources.questions import references
+from regard.data.sources.tagged import listed as items_of
+
+
+def pair(cells: Sequence[Any]) -> Seen | None:
+    if not all(isinstance(cell, str) for cell in cells):
+        raise ValueError(f"{next(cell for cell in cells if not isinstance(cell, str))!r}, which is no text")
+    source, target = (told(cell) for cell in cells)
+    return Seen(source, target) if source and target else None
+
+
+def labelled(cells: Sequence[Any]) -> Seen | None:
+    text, label, *second = (told(cell) for cell in cells)
+    return Seen(" ".join([text, *second]), label, (label,)) if text and label and all(second) else None
+
+
+def text_alone(cells: Sequence[Any]) -> Seen | None:
+    text = told(cells[0])
+    return Seen(text) if text else None
+
+
+def tagged(cells: Sequence[Any]) -> Seen | None:
+    words, tags = map(items_of, cells)
+    if len(words) != len(tags):
+        raise ValueError(f"{len(words)} words and {len(tags)} tags")
+    return Seen(" ".join(words), " ".join(tags), tags) if words else None
+
+
+def question(cells: Sequence[Any]) -> Seen | None:
+    asked, context = told(cells[0]), told(cells[1])
+    answers = references(cells[2], None)
+    return Seen(f"{asked}\t{context}", answers[0].text if answers else "") if asked and context else None
+
+
+ROWS: Mapping[str, Callable[[Sequence[Any]], Seen | None]] = {
+    "pairs": pair, "labelled": labelled, "text-table": text_alone, "tagged": tagged, "questions": question,
+    "pictures": labelled,
+}  # fmt: skip
+"""How a row of each kind of data is read: None where it is skipped, a ValueError where it is wrong."""

@@ -1,0 +1,223 @@
+"""Tables: rows whose columns are texts, labels, words and tags, questions, or paths of pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from regard.core.errors import DataError
+from regard.data.discovery.discoverer import Discoverer
+from regard.data.discovery.files.picture_facts import go_by as pictures_go_by
+from regard.data.discovery.files.picture_facts import measure_pictures
+from regard.data.discovery.found import Discovery, Wishes, numbered
+from regard.data.discovery.given import ROLES, Given, SplitFiles, ending, listed
+from regard.data.discovery.tables.choosing import TABLE_TASKS, Chooser
+from regard.data.discovery.tables.columns import PICTURE_ENDINGS, columns_of, mostly
+from regard.data.discovery.tables.opening import Dialect, Table, is_table, read_table_of, told
+from regard.data.discovery.tables.rows import ROWS
+from regard.data.discovery.tables.structured import Choice
+from regard.data.discovery.tally import Findings, Tally, given_text
+from regard.data.readers import some
+from regard.data.tables import JSON_SUFFIXES, SEPARATORS
+
+SEPARATOR_NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons"}
+PICTURE_TABLE = "pictures"
+ANY_FORM = ("pairs", "labelled", "text-table")
+"""Kinds of data that read tables with separators of their own, and without a line of names."""
+
+
+class Tables(Discoverer):
+    """A table, or one for each split."""
+
+    what = "a table of rows and columns"
+    tasks = TABLE_TASKS
+    columns: tuple[str, ...] = tuple(one.name for one in fields(Wishes) if one.name != "task")
+
+    def recognises(self, given: Given, wishes: Wishes) -> bool:
+        files = [path for path in given.files if ending(path) not in PICTURE_ENDINGS]
+        tables = table_files(files)
+        most = given.folder is not None and 2 * len(tables) >= len(files)
+        return bool(tables) and (most or len(tables) == len(files))
+
+    def discover(self, given: Given, wishes: Wishes) -> Discovery:
+        tables = table_files(given.files)
+        files = SplitFiles.of(given, tables)
+        first = read_table_of(files.train[0], [*wishes.columns().values()])
+        if not first.rows:
+            raise DataError(f"{first.path} has no rows; name a table with something to learn from")
+        choice = Chooser(first.path.name, columns_of(first), wishes, partial(alike, first)).choose()
+        check_form(first, choice)
+        read, files, warnings = others(first, choice, files)
+        tallies = {split: Tally() for split in read}
+        for split, own in read.items():
+            for table in own:
+                warnings += go_by(table, choice, tallies[split])
+        aside = tuple(path for path in given.files if path not in set(tables) and ending(path) not in PICTURE_ENDINGS)
+        keys = {key: first.key(name) for key, name in choice.columns.items()}
+        data = {"kind": choice.kind, **keys, **form(first)}
+        entries = {split: [str(table.path) for table in own] for split, own in read.items()}
+        given_name, answer_name = names_of(choice, first)
+        measure = measure_pictures if choice.kind == PICTURE_TABLE else given_text
+        found = Findings(choice.task, data, files, entries, tallies, given_name, answer_name, "row", measure)
+        found.observations += [f"{table.path.name}: {seen(table)}" for own in read.values() for table in own]
+        found.observations += [*unused(first, choice), *given.told_aside()]
+        found.observations += [f"left aside, as no tables: {listed(aside)}"] if aside else []
+        found.reasons += [*choice.reasons, *reasons_of_form(first)]
+        found.warnings += [*warnings, *split_column(first, choice)]
+        return found.discovery()
+
+
+def table_files(files: Sequence[Path]) -> list[Path]:
+    """Those that are tables by their endings; where none is, those that look like tables inside."""
+    by_name = [path for path in files if ending(path) in SEPARATORS or ending(path) in JSON_SUFFIXES]
+    return by_name or [path for path in files if is_table(path)]
+
+
+def others(first: Table, choice: Choice, files: SplitFiles) -> tuple[dict[str, list[Table]], SplitFiles, list[str]]:
+    """The tables of all splits. One that was named must have the columns; one that was found beside it is left out."""
+    read: dict[str, list[Table]] = {}
+    dropped, warnings = [], []
+    wanted = list(choice.columns.values())
+    for split, paths in files.by_name().items():
+        for path in paths:
+            table = first if path == first.path else read_table_of(path, wanted)
+            problem = differs(table, first, wanted)
+            if problem and path in files.beside:
+                dropped.append(path)
+                warnings.append(f"{path.name} is beside {first.path.name}, but is not used: {problem}")
+            elif problem:
+                raise DataError(f"{path} does not go with {first.path}: {problem}. Name it alone, or make them alike")
+            else:
+                read.setdefault(split, []).append(table)
+    return read, files.without(dropped) if dropped else files, warnings
+
+
+def alike(table: Table, first: str, second: str) -> bool:
+    """Whether nearly all rows have as many words in one column as in the other, and some more than one."""
+    lengths = [[len(told(cell).split()) for cell in table.cells(name)] for name in (first, second)]
+    rows = [*zip(*lengths)]
+    return mostly(rows, lambda row: row[0] == row[1]) and any(row[0] > 1 for row in rows)
+
+
+def differs(table: Table, first: Table, wanted: Sequence[str]) -> str:
+    """Why a table cannot be read as the first one is; nothing where it can."""
+    missing = [name for name in wanted if name not in table.names]
+    if missing:
+        return f"it has no column {' and no column '.join(map(repr, missing))} (but {', '.join(table.names)})"
+    if table.header != first.header:
+        return "its first line names columns" if table.header else "its first line names no columns"
+    if table.dialect.separator != first.dialect.separator:
+        return f"its cells are separated by {table.dialect.separator!r}, the others by {first.dialect.separator!r}"
+    both = {table.dialect.quotes, first.dialect.quotes}
+    return "quotation marks hold cells together in only one of them" if both == {True, False} else ""
+
+
+# -- how the table is written -----------------------------------------------------------------------------------
+
+
+def form(table: Table) -> dict[str, Any]:
+    """The keys of [data] that say what stands between cells, where the file's ending does not."""
+    separator, quotes = table.dialect
+    keys: dict[str, Any] = {}
+    if separator and separator != SEPARATORS.get(ending(table.path)):
+        keys["separator"] = separator
+    if quotes is not None:
+        keys["quotes"] = "enclose" if quotes else "plain"
+    return keys
+
+
+def check_form(table: Table, choice: Choice) -> None:
+    """Kinds of data that read only tables of the usual form say so before training does."""
+    if choice.kind in ANY_FORM:
+        return
+    usual = Dialect(SEPARATORS.get(ending(table.path), ""), table.dialect.quotes)
+    problem = "" if table.header else "its first line names no columns"
+    if ending(table.path) not in (".csv", *JSON_SUFFIXES) and choice.kind == "tagged":
+        problem = "lists of words and tags are read from .csv and .jsonl"
+    elif table.dialect != usual or table.dialect.quotes is False:
+        problem = "it is not written as its ending says: commas in .csv, tabs in .tsv, and quotation marks around cells"
+    if problem:
+        raise DataError(
+            f"{table.path} seems good for {choice.task}, but {problem}. Write it as CSV with a line of names, or as "
+            "JSON lines"
+        )
+
+
+def reasons_of_form(table: Table) -> list[str]:
+    if not table.dialect.separator:
+        return []
+    if table.header:
+        reasons = [f"the first line names the columns ({table.header_reason})"]
+    else:
+        reasons = [f"no line of names ({table.header_reason}); columns have numbers: {', '.join(table.names)}"]
+    if "separator" in form(table):
+        separator = table.dialect.separator
+        reasons.append(f"{SEPARATOR_NAMES.get(separator, separator)} between cells")
+    if table.dialect.quotes is False:
+        reasons.append("quotation marks are text, and hold no cells together")
+    return reasons
+
+
+def seen(table: Table) -> str:
+    names = ", ".join(table.names)
+    columns = f"columns {names}" if table.header else numbered(len(table.names), "column")
+    return f"{numbered(table.rows, 'row')}, {columns}"
+
+
+def unused(table: Table, choice: Choice) -> list[str]:
+    names = [name for name in table.names if name not in choice.columns.values()]
+    return [f"not used: {', '.join(names)}"] if names else []
+
+
+def split_column(table: Table, choice: Choice) -> list[str]:
+    """A column that seems to say which split a row belongs to is not read, which is told."""
+    warnings = []
+    for name in table.names:
+        values = {told(cell).lower() for cell in table.cells(name)[:1000]}
+        if 1 < len(values) <= 4 and values <= {*ROLES, "eval"} and name not in choice.columns.values():
+            warnings.append(
+                f"column {name!r} seems to say which split a row belongs to ({', '.join(sorted(values))}); it is not "
+                "read: write a file for each split"
+            )
+    return warnings
+
+
+# -- rows -------------------------------------------------------------------------------------------------------
+
+
+def names_of(choice: Choice, table: Table) -> tuple[str, str]:
+    """What inputs are called, and answers where they are texts."""
+    columns = {key: name if table.header else f"column {name}" for key, name in choice.columns.items()}
+    if choice.kind == "pairs":
+        return columns["source_column"], columns["target_column"]
+    if choice.kind == "questions":
+        return f"{columns['question']} and {columns['context']}", columns["answer"]
+    if "second" in columns:
+        return f"{columns['text']} and {columns['second']}", ""
+    return next(iter(columns.values())), ""
+
+
+def go_by(table: Table, choice: Choice, tally: Tally) -> list[str]:
+    """Counts all rows of a table; those that its reader would refuse are named together. What is to be warned of."""
+    wrong = []
+    shown: list[tuple[str, Path]] = []
+    names, read = list(choice.columns.values()), ROWS[choice.kind]
+    for line, cells in table.columns(names):
+        try:
+            found = read(cells)
+        except ValueError as error:
+            wrong.append(f"line {line:,} has {error}")
+            continue
+        if found is None:
+            empty = [name for name, cell in zip(names, cells) if not told(cell)]
+            tally.skipped[f"no {' and no '.join(empty)}"] += 1
+        elif choice.kind == PICTURE_TABLE:
+            shown.append((found.answer, table.path.parent / Path(found.given).expanduser()))
+        else:
+            tally.add(found)
+    if wrong:
+        raise DataError(f"{table.path}: {some(wrong)}. Correct these lines, or take them out")
+    return pictures_go_by(shown, tally) if shown else []

@@ -1,0 +1,1 @@
+"""Families of models as Hugging Face writes them: settings and tensors, one family a file."""

@@ -1,0 +1,1 @@
+"""SentencePiece models: their files, the folders that hold them, and the tokenizers that they become."""
