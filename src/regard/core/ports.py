@@ -44,6 +44,22 @@ class Arrays(Port):
         return f"arrays of {' × '.join(map(str, self.shape))} with {self.channels} channels"
 
 
+@dataclass(frozen=True, slots=True)
+class Nodes(Port):
+    """Nodes of a graph, in any order: so many numbers of each, and so many of each pair (features of edges, distances).
+
+    ``pairs`` is 0 where nothing but the edges themselves is known of a pair.
+    """
+
+    features: int
+    pairs: int = 0
+    distances: bool = False  # whether how far two nodes stand apart is among what is known of a pair
+
+    @property
+    def what(self) -> str:
+        return f"nodes of a graph with {self.features} features"
+
+
 Ports = Mapping[str, Port]
 
 
@@ -75,6 +91,18 @@ def arrays_at(ports: Ports, side: str, family: str) -> Arrays:
     raise RecipeError(
         f"model.kind = {family!r} reads pictures and other arrays, and the {side} of this recipe is {found}; choose "
         f"another model.kind, or another [{side}]"
+    )
+
+
+def nodes_at(ports: Ports, side: str, family: str) -> Nodes:
+    """The port of a side that must be the nodes of a graph."""
+    port = ports.get(side)
+    if isinstance(port, Nodes):
+        return port
+    found = "nothing" if port is None else port.what
+    raise RecipeError(
+        f"model.kind = {family!r} reads graphs, and the {side} of this recipe is {found}; choose another model.kind, "
+        f"or another [{side}]"
     )
 
 

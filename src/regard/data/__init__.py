@@ -61,6 +61,7 @@ DATA = Choices(
         "movie-reviews": "regard.data.sources.labelled:MovieReviews",
         "questions": "regard.data.sources.questions:QuestionFiles",
         "world-questions": "regard.data.sources.questions:WorldQuestions",
+        "graphs": "regard.data.sources.graphs.labelled:GraphFiles",
     },
 )
 

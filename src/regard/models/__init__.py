@@ -51,5 +51,6 @@ MODELS = Choices(
         "llama": "regard.models.llama:LlamaConfig",
         "bert": "regard.models.bert:BertConfig",
         "vit": "regard.models.vit:VitConfig",
+        "graph-transformer": "regard.models.graph_transformer:GraphTransformerConfig",
     },
 )

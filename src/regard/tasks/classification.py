@@ -32,6 +32,7 @@ from regard.data.modalities.text.enclosing import Keep
 from regard.data.tables import distinct
 from regard.layers.headed import ClassHead, Pool, Pooling
 from regard.tasks import TaskPart
+from regard.tasks.augmented import augmented
 from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
@@ -72,7 +73,7 @@ class ClassificationConfig(TaskPart):
         if any(not isinstance(one, HasLabel) for own in corpus.splits.values() for one in own[:1]):
             raise DataError(
                 'classification needs inputs with labels; choose data.kind = "labelled" for texts (or world-moods, '
-                'movie-reviews), or "pictures"'
+                'movie-reviews), "pictures" or "graphs"'
             )
         there = list(distinct([one.label for one in corpus.splits.get("train", ())]))
         return self.model_copy(update={"labels": self.labels or tuple(there)})
@@ -155,9 +156,10 @@ class Classification:
 
     def examples(self, split: str, epoch: int) -> Examples:
         weights = self.corpus.weights if split == "train" else ()
-        if not self.modality.lazy:
-            return self.gathered(self._encoded.get(split, []), weights)
         key = (self.seed, epoch) if split == "train" else None
+        if not self.modality.lazy:
+            encoded = self.gathered(self._encoded.get(split, []), weights)
+            return encoded if key is None else augmented(encoded, self.modality, key)
         items = Decoded(self.modality, self.corpus.splits.get(split, ()), self.places, key)
         return Examples(items, np.ones((len(items), 1), np.int64), weights, lazy=True)
 

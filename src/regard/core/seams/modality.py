@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -91,4 +91,30 @@ class ShowsPixels(Protocol):
 
     def pixels(self, item: Any) -> np.ndarray:
         """pixels_HWC, bytes, as the model is shown them."""
+        ...
+
+
+@runtime_checkable
+class AugmentsEncoded(Protocol):
+    """A modality that is not ``lazy``, and whose encoded items are changed by chance in every epoch, if it ``augments``."""
+
+    @property
+    def augments(self) -> bool: ...
+
+
+@runtime_checkable
+class CountsParts(Protocol):
+    """A modality that can say what an input is made of, so that simple methods can learn from it."""
+
+    def part_counts(self, raws: Sequence[Any]) -> Mapping[str, Sequence[Mapping[str, float]]]:
+        """By the name of a way to count (atoms and bonds), how much of what there is in each input."""
+        ...
+
+
+@runtime_checkable
+class HoldsSeveral(Protocol):
+    """A modality some of whose files hold several inputs."""
+
+    def members(self, argument: str) -> Sequence[str]:
+        """The words that stand for each of the inputs behind a word of the command line; itself where it is one."""
         ...

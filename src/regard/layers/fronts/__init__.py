@@ -8,7 +8,7 @@ from regard.core.config import Choices, Part
 
 if TYPE_CHECKING:
     from regard.core.inputs import Embedded, Inputs
-    from regard.core.ports import Arrays
+    from regard.core.ports import Arrays, Nodes
 
 
 class ArrayFront(Protocol):
@@ -47,3 +47,19 @@ ARRAY_FRONTS = Choices(
         "convolution": "regard.layers.fronts.convolution:ConvolutionConfig",
     },
 )
+
+
+class NodeFront(Protocol):
+    """An ``nn.Module`` that makes a vector of what is known of each node. Law: it looks at every node alone."""
+
+    def __call__(self, inputs: Inputs) -> Embedded: ...
+
+
+class NodeFrontPart(Part):
+    """Settings of a front for nodes of a graph."""
+
+    def build(self, port: Nodes, width: int) -> NodeFront:
+        raise NotImplementedError
+
+
+NODE_FRONTS = Choices("front", NodeFrontPart, "nodes", {"nodes": "regard.layers.fronts.nodes:NodesConfig"})

@@ -1,0 +1,1 @@
+"""Graphs: how they are read, what is known of their nodes and edges, and how that becomes numbers."""

@@ -1,0 +1,138 @@
+"""Graphs as items: encoded once, changed by chance in training, and collated to padded tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from pydantic import Field
+
+from regard.core.config import Config
+from regard.core.inputs import Inputs
+from regard.data.modalities.graph.graphs import Graph
+from regard.data.modalities.graph.structure import (
+    degree_classes,
+    distances,
+    laplacian_eigenvectors,
+    return_probabilities,
+    smoothed,
+)
+
+
+class Structure(Config):
+    """What a model is told of how each node is placed in its graph; 0: nothing."""
+
+    laplacian: int = Field(0, ge=0)  # so many eigenvectors of the graph's Laplacian, their signs drawn in training
+    random_walk: int = Field(0, ge=0)  # how probably a walk of 1, 2 … so many steps comes back
+    degree: int = Field(0, ge=0)  # how many edges a node has, told apart up to so many
+    distance: int = Field(0, ge=0)  # of every two nodes how far they are apart, told apart up to so many edges
+
+    @property
+    def width(self) -> int:
+        """Numbers of each node."""
+        return self.laplacian + self.random_walk + (self.degree + 1 if self.degree else 0)
+
+    @property
+    def pairs(self) -> int:
+        """Numbers of each two."""
+        return self.distance + 2 if self.distance else 0
+
+
+class GraphAugmentation(Config):
+    """What is done to training graphs, each epoch anew."""
+
+    drop_nodes: float = Field(0.0, ge=0, lt=1)  # the share of nodes whose features are hidden, before any smoothing
+    drop_edges: float = Field(0.0, ge=0, lt=1)  # the share of edges that are left out
+
+    @property
+    def changes(self) -> bool:
+        return self.drop_nodes > 0 or self.drop_edges > 0
+
+
+@dataclass(frozen=True, eq=False)
+class GraphItem:
+    """A graph in numbers. What smoothing makes of its features is kept beside them."""
+
+    graph: Graph
+    edges_E2: np.ndarray
+    values_NC: np.ndarray
+    smoothed_NC: np.ndarray
+    placed_NC: np.ndarray  # degrees and random walks
+    vectors_NK: np.ndarray  # of the Laplacian
+    edge_values_EC: np.ndarray
+    distances_NN: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.graph)
+
+
+def encode_graph(
+    graph: Graph, values_NC: np.ndarray, edge_values_EC: np.ndarray, structure: Structure, hops: int
+) -> GraphItem:
+    nodes, edges_E2 = len(graph), graph.edges_E2
+    placed = [np.zeros((nodes, 0), np.float32)]
+    if structure.degree:
+        placed.append(degree_classes(edges_E2, nodes, structure.degree))
+    if structure.random_walk:
+        placed.append(return_probabilities(edges_E2, nodes, structure.random_walk))
+    return GraphItem(
+        graph, edges_E2, values_NC, over_hops(values_NC, edges_E2, hops), np.concatenate(placed, axis=1),
+        laplacian_eigenvectors(edges_E2, nodes, structure.laplacian) if structure.laplacian
+        else np.zeros((nodes, 0), np.float32),
+        edge_values_EC, distances(edges_E2, nodes, structure.distance) if structure.distance else None,
+    )  # fmt: skip
+
+
+def over_hops(values_NC: np.ndarray, edges_E2: np.ndarray, hops: int) -> np.ndarray:
+    found = smoothed(values_NC, edges_E2, hops)
+    return np.concatenate([np.zeros((len(values_NC), 0), np.float32), *found], axis=1)
+
+
+def changed(item: GraphItem, augmentation: GraphAugmentation, hops: int, generator: np.random.Generator) -> GraphItem:
+    """Hidden features, fewer edges, other signs of eigenvectors; every draw is made whatever is configured, so that one
+    setting alters no other. Hiding scales the others up, so that sums stay as they are on the average."""
+    hidden_N = generator.random(len(item)) < augmentation.drop_nodes
+    kept_E = generator.random(len(item.edges_E2)) >= augmentation.drop_edges
+    signs_K = generator.choice(np.array([-1, 1], np.float32), item.vectors_NK.shape[1])
+    made = replace(item, vectors_NK=item.vectors_NK * signs_K)
+    if augmentation.drop_edges:
+        made = replace(made, edges_E2=item.edges_E2[kept_E], edge_values_EC=item.edge_values_EC[kept_E])
+    if augmentation.drop_nodes:
+        made = replace(made, values_NC=item.values_NC * (~hidden_N / np.float32(1 - augmentation.drop_nodes))[:, None])
+    if augmentation.changes and hops:
+        made = replace(made, smoothed_NC=over_hops(made.values_NC, made.edges_E2, hops))
+    return made
+
+
+def collate_graphs(items: Sequence[GraphItem], structure: Structure) -> Inputs:
+    """values_BNC, edges_BNN and, where more is known of two nodes, pairs_BNNC; nodes beyond a graph's own are 0."""
+    lengths = [len(item) for item in items]
+    most, rows = max(lengths), len(items)
+    first = node_values(items[0])
+    values_BNC = np.zeros((rows, most, first.shape[1]), np.float32)
+    edges_BNN = np.zeros((rows, most, most), np.bool_)
+    channels = items[0].edge_values_EC.shape[1]
+    pairs = channels + structure.pairs
+    pairs_BNNC = np.zeros((rows, most, most, pairs), np.float32) if pairs else None
+    for row, (item, length) in enumerate(zip(items, lengths, strict=True)):
+        values_BNC[row, :length] = node_values(item) if row else first
+        ends_E, others_E = item.edges_E2.T
+        edges_BNN[row, ends_E, others_E] = edges_BNN[row, others_E, ends_E] = True
+        if pairs_BNNC is not None:
+            if channels:
+                pairs_BNNC[row, ends_E, others_E, :channels] = item.edge_values_EC
+                pairs_BNNC[row, others_E, ends_E, :channels] = item.edge_values_EC
+            if item.distances_NN is not None:
+                classes = np.eye(structure.pairs, dtype=np.float32)[item.distances_NN]
+                pairs_BNNC[row, :length, :length, channels:] = classes
+    return Inputs(
+        torch.from_numpy(values_BNC), torch.tensor(lengths), edges_BNN=torch.from_numpy(edges_BNN),
+        pairs_BNNC=None if pairs_BNNC is None else torch.from_numpy(pairs_BNNC),
+    )  # fmt: skip
+
+
+def node_values(item: GraphItem) -> np.ndarray:
+    """What the front reads of each node: its features, smoothed ones, and where it is placed."""
+    return np.concatenate((item.values_NC, item.smoothed_NC, item.placed_NC, item.vectors_NK), axis=1)

@@ -1,0 +1,234 @@
+"""The graph modality: nodes in any order, with what is known of each, of the edges, and of how the graph is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from pydantic import Field
+
+from regard.core.errors import DataError, InputError, OptionError, RunError
+from regard.core.files import read_object, write_json
+from regard.core.inputs import Axis, Inputs
+from regard.core.ports import Nodes
+from regard.data import TokenizerPart
+from regard.data.modalities import ModalityPart
+from regard.data.modalities.both import Modalities
+from regard.data.modalities.graph.columns import Columns, Scale
+from regard.data.modalities.graph.counting import part_counts
+from regard.data.modalities.graph.graphs import Features, Graph
+from regard.data.modalities.graph.items import (
+    GraphAugmentation,
+    GraphItem,
+    Structure,
+    changed,
+    collate_graphs,
+    encode_graph,
+)
+from regard.data.modalities.graph.json_graphs import NetworkxGraph, graph_of_tree, tree_of
+from regard.data.modalities.graph.reading import read_graphs
+from regard.data.modalities.graph.written import Broken, Written
+
+FILE = "graph.json"
+NUMBERED = "#"
+"""Stands between a path and the number of one of its graphs."""
+Raw: TypeAlias = "Graph | NetworkxGraph"
+
+
+class GraphPart(ModalityPart):
+    """Graphs: how numbers are scaled, what is said of a node's place, and what is done to graphs in training."""
+
+    unit = "nodes"
+
+    kind: str = "graph"
+    scale: Scale = "standard"  # of numbers: mean 0 and spread 1; rows that sum to 1, for counts of words; or as they are
+    hops: int = Field(0, ge=0)  # features smoothed over 1, 2 … so many edges stand beside them
+    structure: Structure = Field(default_factory=Structure)
+    augmentation: GraphAugmentation = Field(default_factory=GraphAugmentation)
+
+    @property
+    def example(self) -> str:
+        return "graph.json"
+
+    def is_kept(self, folder: Path) -> bool:
+        return (folder / FILE).is_file()
+
+    def fit(self, corpus: Any, tokenizer: TokenizerPart) -> Modalities:
+        graphs = list({id(one.raw): one.raw for one in corpus.splits["train"]}.values())
+        nodes = Columns.fit([one.node_features for one in graphs], "nodes", self.scale)
+        edges = Columns.fit([one.edge_features for one in graphs], "edges", "standard")
+        return Modalities(self.made(nodes, edges))
+
+    def load(self, folder: Path, tokenizer: TokenizerPart) -> Modalities:
+        held = read_object(folder / FILE)
+        try:
+            nodes = Columns.from_record(held["nodes"], "nodes", self.scale)
+            edges = Columns.from_record(held["edges"], "edges", "standard")
+        except (KeyError, TypeError, ValueError) as error:
+            raise RunError(f"{folder / FILE} should hold nodes and edges: {error!r}; put the file back") from error
+        return Modalities(self.made(nodes, edges))
+
+    def made(self, nodes: Columns, edges: Columns) -> GraphModality:
+        if not nodes.width and not self.structure.width:
+            raise DataError(
+                "the nodes of these graphs have no features, so that a model would see them all alike; say how they are "
+                "placed, as in [input.structure] degree = 8 or random_walk = 8"
+            )
+        return GraphModality(self, nodes, edges)
+
+
+@dataclass(frozen=True)
+class GraphModality:
+    """Graphs become values_BNC of their nodes, with the edges between them.
+
+    Law: permuting the nodes permutes what a model makes of them. Of Laplacian eigenvectors that holds where no two
+    eigenvalues are equal (see ``structure.laplacian_eigenvectors``).
+    """
+
+    config: GraphPart
+    nodes: Columns
+    edges: Columns
+
+    lazy = False
+    max_length = 0
+    at_once = 4096
+    name = "graph"
+
+    @property
+    def augments(self) -> bool:
+        return self.config.augmentation.changes or self.config.structure.laplacian > 0
+
+    def port(self) -> Nodes:
+        structure = self.config.structure
+        features = self.nodes.width * (1 + self.config.hops) + structure.width
+        return Nodes(features, self.edges.width + structure.pairs, distances=structure.distance > 0)
+
+    def parse(self, argument: str) -> Graph:
+        """A word of the command line is a path; ``path#3`` is the third of its graphs."""
+        path, number = numbered(argument)
+        found = graphs_at(path)
+        if not number and len(found) > 1 or not 0 <= number <= len(found):
+            raise DataError(f"{path} holds {len(found):,} graphs; name one by its number, as in {path}{NUMBERED}1")
+        if not found:
+            raise DataError(f"{path} holds no graph")
+        one = found[max(number, 1) - 1]
+        if isinstance(one, Broken):
+            raise DataError(f"{path}, line {one.line}: {one.reason} ({one.detail})")
+        return one.graph
+
+    def members(self, argument: str) -> list[str]:
+        """What a path with several graphs stands for: each of them, by its number."""
+        path, number = numbered(argument)
+        found = () if number else graphs_at(path)
+        if len(found) < 2:
+            return [argument]
+        return [f"{argument}{NUMBERED}{place}" for place in range(1, len(found) + 1)]
+
+    def limited(self, max_length: int, keep: str) -> GraphModality:
+        if max_length or keep != "start":
+            raise OptionError("graphs are read whole: task.max_length and task.keep have no effect; leave them out")
+        return self
+
+    def encode(self, raws: Sequence[Raw]) -> list[GraphItem]:
+        graphs = [as_graph(raw) for raw in raws]
+        wrong: dict[int, str] = {}
+        for place, graph in enumerate(graphs):
+            try:
+                self.check(graph)
+            except DataError as error:
+                wrong[place] = str(error)
+        if wrong:
+            raise InputError("graphs that this model cannot read", wrong, "correct them or leave them out")
+        return [self.encoded(graph) for graph in graphs]
+
+    def check(self, graph: Graph) -> None:
+        if not len(graph):
+            raise DataError(f"{graph} has no nodes")
+        self.nodes.check(graph.node_features, str(graph))
+        self.edges.check(graph.edge_features, str(graph))
+
+    def encoded(self, graph: Graph) -> GraphItem:
+        values_NC, edge_values_EC = self.nodes.values(graph.node_features), self.edges.values(graph.edge_features)
+        return encode_graph(graph, values_NC, edge_values_EC, self.config.structure, self.config.hops)
+
+    def augment(self, item: GraphItem, generator: np.random.Generator) -> GraphItem:
+        return changed(item, self.config.augmentation, self.config.hops, generator)
+
+    def size(self, item: GraphItem) -> int:
+        return len(item)
+
+    def cut(self, item: GraphItem) -> int:
+        return 0
+
+    def collate(self, items: Sequence[GraphItem]) -> Inputs:
+        return collate_graphs(items, self.config.structure)
+
+    def axis(self, item: GraphItem) -> Axis:
+        """Its nodes: by the first word that is known of them (the element of an atom), with their names."""
+        words = item.graph.node_features.words
+        known = next(iter(words.values())) if words else ("",) * len(item)
+        return Axis(tuple(f"{word} {name}".strip() for word, name in zip(known, item.graph.nodes, strict=True)))
+
+    def describe(self, item: GraphItem) -> str:
+        return str(item.graph)
+
+    def random_items(self, generator: np.random.Generator, rows: int, length: int) -> list[GraphItem]:
+        return [
+            self.encoded(random_graph(generator, int(nodes), self.nodes, self.edges))
+            for nodes in generator.integers(1, length + 1, rows)
+        ]
+
+    def part_counts(self, raws: Sequence[Raw]) -> Mapping[str, Sequence[Mapping[str, float]]]:
+        return part_counts([as_graph(raw) for raw in raws])
+
+    def save(self, folder: Path) -> None:
+        write_json(folder / FILE, {"nodes": self.nodes.record(), "edges": self.edges.record()})
+
+
+def numbered(argument: str) -> tuple[Path, int]:
+    """A path, and the number of one of its graphs; 0 where none is said."""
+    path, sign, number = argument.rpartition(NUMBERED)
+    if sign and number.isdecimal() and not Path(argument).expanduser().exists():
+        return Path(path).expanduser(), int(number)
+    return Path(argument).expanduser(), 0
+
+
+def graphs_at(path: Path) -> tuple[Written | Broken, ...]:
+    """All graphs at a path. One file may be asked for each of its graphs: it is read once, as long as it stays the same.
+    """
+    changed = path.stat().st_mtime_ns if path.exists() else 0
+    return _graphs_at(path, changed)
+
+
+@lru_cache(maxsize=2)
+def _graphs_at(path: Path, changed: int) -> tuple[Written | Broken, ...]:
+    return tuple(read_graphs(path))
+
+
+def as_graph(raw: Raw) -> Graph:
+    """A graph of ours, or networkx's."""
+    return raw if isinstance(raw, Graph) else graph_of_tree(tree_of(raw)).graph
+
+
+def random_graph(generator: np.random.Generator, nodes: int, of_nodes: Columns, of_edges: Columns) -> Graph:
+    """A graph of no meaning, with features that are known: about one and a half edges a node."""
+    ends = np.triu_indices(nodes, 1)
+    chosen = generator.random(len(ends[0])) < min(1.0, 3 / max(nodes - 1, 1))
+    edges_E2 = np.stack(ends, axis=1)[chosen].astype(np.int64)
+
+    def drawn(columns: Columns, count: int) -> Features:
+        numbers = generator.standard_normal((count, len(columns.names))).astype(np.float32)
+        words = {
+            name: tuple(known[place] for place in generator.integers(0, len(known), count)) if known else ("",) * count
+            for name, known in columns.known.items()
+        }
+        return Features(np.abs(numbers) if columns.scale == "rows" else numbers, columns.names, words)
+
+    return Graph(
+        tuple(str(number) for number in range(1, nodes + 1)), edges_E2, drawn(of_nodes, nodes),
+        drawn(of_edges, len(edges_E2)),
+    )  # fmt: skip

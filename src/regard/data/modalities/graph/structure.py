@@ -1,0 +1,94 @@
+"""What the edges alone say of a node or of two: degree, random walks, Laplacian eigenvectors, distances; and smoothing.
+
+Pure functions of ``edges_E2``, each edge once, and the number of nodes. Permuting the nodes permutes what they give.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+SAME = 1e-6
+
+
+def adjacency(edges_E2: np.ndarray, nodes: int) -> np.ndarray:
+    """edges_NN: 1 where two nodes are joined, in both directions."""
+    edges_NN = np.zeros((nodes, nodes), np.float32)
+    edges_NN[edges_E2[:, 0], edges_E2[:, 1]] = 1
+    edges_NN[edges_E2[:, 1], edges_E2[:, 0]] = 1
+    return edges_NN
+
+
+def degrees(edges_E2: np.ndarray, nodes: int) -> np.ndarray:
+    """How many edges each node has."""
+    return np.bincount(edges_E2.ravel(), minlength=nodes)
+
+
+def degree_classes(edges_E2: np.ndarray, nodes: int, most: int) -> np.ndarray:
+    """classes_NC: 1 at the node's degree, of 0 to ``most``, which stands for all larger ones."""
+    return np.eye(most + 1, dtype=np.float32)[np.minimum(degrees(edges_E2, nodes), most)]
+
+
+def return_probabilities(edges_E2: np.ndarray, nodes: int, steps: int) -> np.ndarray:
+    """walks_NK: how probably a random walk is back where it began after 1, 2 … steps (Dwivedi et al. 2022, eq. 3)."""
+    edges_NN = adjacency(edges_E2, nodes)
+    walk_NN = edges_NN / np.maximum(edges_NN.sum(axis=1, keepdims=True), 1)
+    power_NN, found = np.eye(nodes, dtype=np.float32), []
+    for _ in range(steps):
+        power_NN = power_NN @ walk_NN
+        found.append(np.diag(power_NN).copy())
+    return np.stack(found, axis=1)
+
+
+def laplacian_eigenvectors(edges_E2: np.ndarray, nodes: int, count: int) -> np.ndarray:
+    """vectors_NK of the smallest eigenvalues of I − D^−½ A D^−½ after the first (Dwivedi & Bresson 2021, section 2.2).
+
+    Of length √N, so that entries are about as large in any graph; zeros where there are fewer. An eigenvector's sign
+    means nothing: the one is taken that makes the sum of cubes positive, so that a permutation of the nodes changes
+    none. Where eigenvalues are equal, as in symmetrical graphs, any basis would do, and the one found may depend on the
+    order of the nodes.
+    """
+    edges_NN = adjacency(edges_E2, nodes).astype(np.float64)
+    scale_N = 1 / np.sqrt(np.maximum(edges_NN.sum(axis=1), 1))
+    laplacian_NN = np.eye(nodes) - scale_N[:, None] * edges_NN * scale_N
+    _, vectors_NN = np.linalg.eigh(laplacian_NN)
+    vectors_NK = vectors_NN[:, 1 : count + 1] * np.sqrt(nodes)
+    cubes_K = (vectors_NK**3).sum(axis=0)
+    vectors_NK = vectors_NK * np.where(cubes_K < 0, -1.0, 1.0)
+    found_NK = np.zeros((nodes, count), np.float32)
+    found_NK[:, : vectors_NK.shape[1]] = vectors_NK
+    return found_NK
+
+
+def distances(edges_E2: np.ndarray, nodes: int, most: int) -> np.ndarray:
+    """distances_NN: how many edges lie between two nodes at least, 0 to ``most``; ``most`` + 1 where it is more, or
+    where no way leads there."""
+    edges_NN = adjacency(edges_E2, nodes)
+    found_NN = np.full((nodes, nodes), most + 1, np.uint8)
+    np.fill_diagonal(found_NN, 0)
+    reached_NN = np.eye(nodes, dtype=np.float32)
+    for steps in range(1, most + 1):
+        next_NN = ((reached_NN @ edges_NN + reached_NN) > 0).astype(np.float32)
+        found_NN[(next_NN > 0) & (reached_NN == 0)] = steps
+        if np.array_equal(next_NN, reached_NN):
+            break
+        reached_NN = next_NN
+    return found_NN
+
+
+def smoothed(values_NC: np.ndarray, edges_E2: np.ndarray, hops: int) -> list[np.ndarray]:
+    """Â X, Â² X …, with Â = D^−½ (A + I) D^−½ of a graph whose nodes are joined to themselves (Kipf & Welling 2017,
+    eq. 2): a node's features, and those of all around it, averaged."""
+    scale_N = (1 / np.sqrt(degrees(edges_E2, len(values_NC)) + 1.0)).astype(np.float32)
+    first_M, second_M = np.concatenate((edges_E2, edges_E2[:, ::-1])).T
+    order_M = np.argsort(first_M, kind="stable")
+    first_M, second_M = first_M[order_M], second_M[order_M]
+    weights_M = scale_N[first_M] * scale_N[second_M]
+    starts, owners = np.unique(first_M, return_index=True)[1], np.unique(first_M)
+    found = []
+    for _ in range(hops):
+        next_NC = values_NC * np.square(scale_N)[:, None]
+        if len(first_M):
+            next_NC[owners] += np.add.reduceat(values_NC[second_M] * weights_M[:, None], starts, axis=0)
+        values_NC = next_NC
+        found.append(values_NC)
+    return found
