@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.config import Config, parse
-from regard.core.ports import INPUT, Arrays, Ports, text_ports
+from regard.core.ports import INPUT, Arrays, Nodes, Ports, text_ports
 from regard.core.symbols import EOS
 from regard.data.padding import pad
 from regard.decoding.engine import TorchEngine
@@ -183,6 +183,21 @@ ARRAY_READERS = [
                                  position={"kind": "none"}, head_norm={"kind": "rms"})),
 ]  # fmt: skip
 """Models that read arrays: pictures of 6 × 4, and series of at most 8 steps."""
+
+
+def _graphs(pairs: int = 0, **changes: Any) -> tuple[dict[str, Any], Ports]:
+    tiny = {"layers": 2, "width": 12, "heads": 3, "dropout": 0.1}
+    return {"kind": "graph-transformer", **tiny, **changes}, {INPUT: Nodes(5, pairs)}
+
+
+GRAPH_READERS = [
+    Subject("graph", *_graphs()),
+    Subject("graph-pairs", *_graphs(2, norm={"kind": "rms"}, front={"kind": "nodes", "hidden": 7})),
+    Subject("graph-mask", *_graphs(adjacency={"kind": "mask"}, head_norm={"kind": "rms"})),
+    Subject("graph-wide-mask", *_graphs(2, adjacency={"kind": "mask", "hops": 2, "heads": 2})),
+    Subject("graph-bag", *_graphs(adjacency={"kind": "none"}, feed_forward={"kind": "gated", "width": 11})),
+]
+"""Models that read graphs, whose nodes have five features each."""
 ATTENTIVE = [subject for subject in SUBJECTS if subject.table["kind"] not in ("fixed-context", "recurrent")]
 SOURCE_READERS = [subject for subject in SUBJECTS if subject.reads_a_source]
 

@@ -11,29 +11,54 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.inputs import Inputs, States
-from regard.core.ports import INPUT, Arrays
+from regard.core.ports import INPUT, Arrays, Nodes
 from regard.core.seams import Body
 from regard.layers.headed import Headed, TokenHead, without_decoder
 from tests.laws.families import DecoderOnly
-from tests.laws.subjects import ARRAY_READERS, ENCODERS, SUBJECTS, SYMBOLS, Subject
+from tests.laws.subjects import ARRAY_READERS, ENCODERS, GRAPH_READERS, SUBJECTS, SYMBOLS, Subject
+
+
+def graphs(lengths: tuple[int, ...]) -> Inputs:
+    """A ring with a chord each, its nodes in any order, and two numbers for every two nodes."""
+    generator, most = torch.Generator().manual_seed(5), max(lengths)
+    edges_BNN = torch.zeros(len(lengths), most, most, dtype=torch.bool)
+    for row, length in enumerate(lengths):
+        order = torch.randperm(length, generator=generator)
+        edges_BNN[row, order, order.roll(1)] = True
+        edges_BNN[row, order[0], order[2]] = True
+    pairs = torch.randn(len(lengths), most, most, 2, generator=generator)
+    return Inputs(
+        torch.randn(len(lengths), most, 5, generator=generator), torch.tensor(lengths),
+        edges_BNN=edges_BNN | edges_BNN.mT, pairs_BNNC=pairs + pairs.transpose(1, 2),
+    )  # fmt: skip
+
 
 TEXTS = Inputs(
     torch.tensor([[5, 9, 4, 8, 2, 0, 0], [7, 12, 8, 10, 6, 11, 2], [11, 3, 2, 0, 0, 0, 0]]), torch.tensor([5, 7, 3])
 )
 SERIES = Inputs(torch.randn(3, 2, 8, generator=torch.Generator().manual_seed(7)), torch.tensor([5, 8, 3]))
 PICTURES = Inputs(torch.randn(3, 2, 6, 4, generator=torch.Generator().manual_seed(8)))
-EVERY = (*SUBJECTS, *ENCODERS, *ARRAY_READERS)
+GRAPHS = graphs((5, 7, 3))
+EVERY = (*SUBJECTS, *ENCODERS, *ARRAY_READERS, *GRAPH_READERS)
 BODIES = [subject for subject in EVERY if isinstance(subject.build(), Body)]
 
 every_body = pytest.mark.parametrize("subject", BODIES, ids=lambda subject: subject.name)
 
 
 def inputs_of(subject: Subject) -> Inputs:
-    """Three of what it reads; the last axis of their values is that of tokens, steps or columns."""
+    """Three of what it reads; the last axis of their values is that of tokens, steps or columns, but for graphs, whose
+    nodes stand along the second."""
     port = subject.ports[INPUT]
+    if isinstance(port, Nodes):
+        return GRAPHS if port.pairs else replace(GRAPHS, pairs_BNNC=None)
     if isinstance(port, Arrays):
         return SERIES if len(port.shape) == 1 else PICTURES
     return TEXTS
+
+
+def node_axis(inputs: Inputs) -> int:
+    """Along which axis of the values the positions stand."""
+    return -1 if inputs.edges_BNN is None else 1
 
 
 def states(model: Any, inputs: Inputs) -> States:
@@ -51,11 +76,19 @@ def real(found: States) -> Tensor:
 
 def padded_otherwise(inputs: Inputs) -> Inputs:
     """Other values behind the end of each input."""
-    values = inputs.values
-    beyond_BN = torch.arange(values.shape[-1]) >= inputs.real_lengths_B[:, None]
-    beyond = beyond_BN.view(len(values), *[1] * (values.dim() - 2), -1)
+    values, axis = inputs.values, node_axis(inputs)
+    beyond_BN = torch.arange(values.shape[axis]) >= inputs.real_lengths_B[:, None]
+    beyond = beyond_BN.view(len(values), *[1] * (values.dim() - 2), -1).transpose(-1, axis)
     others = torch.randn_like(values) if values.is_floating_point() else torch.randint_like(values, 3, SYMBOLS)
-    return replace(inputs, values=torch.where(beyond, others, values))
+    changed = replace(inputs, values=torch.where(beyond, others, values))
+    if inputs.edges_BNN is None:
+        return changed
+    outside_BNN = beyond_BN[:, :, None] | beyond_BN[:, None]
+    pairs = inputs.pairs_BNNC
+    return replace(
+        changed, edges_BNN=inputs.edges_BNN | outside_BNN,
+        pairs_BNNC=None if pairs is None else torch.where(outside_BNN[..., None], torch.randn_like(pairs), pairs),
+    )  # fmt: skip
 
 
 def alone(inputs: Inputs, row: int) -> Inputs:
@@ -63,7 +96,15 @@ def alone(inputs: Inputs, row: int) -> Inputs:
     own = inputs.values[row : row + 1]
     if inputs.lengths_B is None:
         return Inputs(own)
-    return Inputs(own[..., : inputs.lengths_B[row]], inputs.lengths_B[row : row + 1])
+    length = int(inputs.lengths_B[row])
+    short = own.narrow(node_axis(inputs), 0, length)
+    if inputs.edges_BNN is None:
+        return Inputs(short, inputs.lengths_B[row : row + 1])
+    pairs = inputs.pairs_BNNC
+    return Inputs(
+        short, inputs.lengths_B[row : row + 1], edges_BNN=inputs.edges_BNN[row : row + 1, :length, :length],
+        pairs_BNNC=None if pairs is None else pairs[row : row + 1, :length, :length],
+    )  # fmt: skip
 
 
 def test_every_shipped_family_is_a_body() -> None:
@@ -116,16 +157,17 @@ def test_it_sees_what_it_declares(subject: Subject) -> None:
     left neighbour's."""
     model: Any = subject.build()
     inputs = alone(inputs_of(subject), 1)
-    values = inputs.values.clone()
-    place = -1 if values.is_floating_point() else 3
-    values[..., place] -= 2
+    values, axis = inputs.values.clone(), node_axis(inputs)
+    place = 3 if axis == 1 or not values.is_floating_point() else -1
+    values.select(axis, place).sub_(2 if axis == -1 else torch.arange(5.0))
     before, after = states(model, inputs).x_BND[0], states(model, replace(inputs, values=values)).x_BND[0]
     changed = (before - after).abs().amax(dim=-1) > 1e-7
     assert changed[place]
     if model.causal:
         assert not changed[:place].any()
     else:
-        assert changed[place - 1], "a neighbour on its left does not see it"
+        beside = place - 1 if inputs.edges_BNN is None else int(inputs.edges_BNN[0, place].float().argmax())
+        assert changed[beside], "a neighbour does not see it"
 
 
 @every_body

@@ -17,7 +17,8 @@ from regard.core.symbols import EOS, SOS
 from regard.core.taps import attention_points, record
 from regard.decoding.options import Beam, Greedy, Strategy
 from regard.layers import CELLS, FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS
-from regard.layers.fronts import ARRAY_FRONTS
+from regard.layers.adjacency import ADJACENCIES
+from regard.layers.fronts import ARRAY_FRONTS, NODE_FRONTS
 from regard.layers.grid_positions import GRID_POSITIONS
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.models import MODELS
@@ -25,6 +26,7 @@ from regard.training import checkpoints
 from tests.laws.subjects import (
     ARRAY_READERS,
     ATTENTIVE,
+    GRAPH_READERS,
     SOURCE_READERS,
     SUBJECTS,
     SYMBOLS,
@@ -50,7 +52,9 @@ every_reader = pytest.mark.parametrize("subject", SOURCE_READERS, ids=lambda sub
 
 
 def test_no_family_position_or_mechanism_escapes_the_laws() -> None:
-    assert set(MODELS.kinds()) <= kinds_covered("kind") | kinds_covered("kind", ARRAY_READERS)
+    assert set(MODELS.kinds()) <= kinds_covered("kind") | kinds_covered("kind", [*ARRAY_READERS, *GRAPH_READERS])
+    assert set(NODE_FRONTS.kinds()) == kinds_covered("front.kind", GRAPH_READERS)
+    assert set(ADJACENCIES.kinds()) == kinds_covered("adjacency.kind", GRAPH_READERS)
     assert set(ARRAY_FRONTS.kinds()) == kinds_covered("front.kind", ARRAY_READERS)
     assert set(GRID_POSITIONS.kinds()) == kinds_covered("position.kind", ARRAY_READERS)
     assert set(POSITIONS.kinds()) == kinds_covered("position.kind")

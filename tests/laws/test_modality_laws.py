@@ -20,6 +20,8 @@ from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
 from regard.data.modalities import MODALITIES, ModalityPart
 from regard.data.modalities.both import Modalities
+from regard.data.modalities.graph.examples import LabelledGraph
+from regard.data.modalities.graph.graphs import Edge, Node, make
 from regard.data.modalities.image.pictures import LabelledPicture
 from regard.data.modalities.text.tokenizers import BpeTokenizer, ImportedTokenizer
 from regard.data.modalities.text.vocabularies import JOINT
@@ -31,6 +33,17 @@ PICTURES = tuple(
     np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
     for seed, shape in enumerate(((7, 5, 3), (6, 4), (4, 9, 3), (12, 8, 3)))
 )
+GRAPHS = tuple(
+    make(
+        [Node(name, {"colour": "red" if name in "abe" else "green", "weight": float(place)})
+         for place, name in enumerate(names)],
+        [Edge(*ends, {"kind": "long" if "a" in ends else "short"}) for ends in edges],
+    ).graph
+    for names, edges in (
+        ("abcde", ("ab", "bc", "cd", "bd", "de")), ("ab", ("ab",)), ("abcdefg", ("ab", "bc", "ca", "cd", "de", "fg")),
+        ("a", ()),
+    )
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -80,6 +93,12 @@ def image(name: str, **table: Any) -> Subject:
     return Subject(name, {"input": {"kind": "image", **table}}, corpus, PICTURES, reader)
 
 
+def graph(name: str, **table: Any) -> Subject:
+    corpus: Any = Corpus({"train": tuple(LabelledGraph(one, "a") for one in GRAPHS)}, Ledger())
+    reader = {"kind": "graph-transformer", "layers": 1, "width": 12, "heads": 3}
+    return Subject(name, {"input": {"kind": "graph", **table}}, corpus, GRAPHS, reader)
+
+
 SUBJECTS = [
     text(kind="bpe", vocabulary=280),
     text(kind="bpe", vocabulary=280, dropout=0.2, joint=False),
@@ -93,7 +112,10 @@ SUBJECTS = [
     text(kind="imported", sos=2, eos=1, unk=3),  # symbols in another order, and none for padding
     image("image", size=[6, 4]),
     image("image-grey", size=[6, 4], channels=1, resize="stretch", augmentation={"shift": 2, "flip": True}),
-]
+    graph("graph"),
+    graph("graph-placed", scale="none", hops=2, augmentation={"drop_nodes": 0.3, "drop_edges": 0.2},
+          structure={"laplacian": 2, "random_walk": 3, "degree": 2, "distance": 2}),
+]  # fmt: skip
 
 
 every_modality = pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
@@ -101,7 +123,10 @@ every_modality = pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject
 
 def assert_same(one: Inputs, other: Inputs) -> None:
     assert torch.equal(one.values, other.values)
-    for ours, theirs in ((one.lengths_B, other.lengths_B), (one.segments_BN, other.segments_BN)):
+    for ours, theirs in (
+        (one.lengths_B, other.lengths_B), (one.segments_BN, other.segments_BN), (one.edges_BNN, other.edges_BNN),
+        (one.pairs_BNNC, other.pairs_BNNC),
+    ):
         assert (ours is None) == (theirs is None)
         assert ours is None or torch.equal(ours, theirs)  # type: ignore[arg-type]
 

@@ -116,8 +116,19 @@ def predict(
     elif prompt is not None:
         continue_prompt(loaded, readable([prompt])[0], options, style, as_json=as_json)
     else:
-        inputs = from_words(texts) if texts else from_file(file) if file is not None else from_standard_input()
+        words = members(loaded, texts) if texts else []
+        inputs = from_words(words) if words else from_file(file) if file is not None else from_standard_input()
         answer_inputs(loaded, options, style, inputs, given, invocation.find_root().obj or ["predict"])
+
+
+def members(run: Run, words: list[str]) -> list[str]:
+    """Words of the command line; a file that holds several inputs stands for each of them."""
+    from regard.core.seams.modality import HoldsSeveral
+
+    modality = run.modalities.input
+    if not isinstance(modality, HoldsSeveral):
+        return words
+    return [one for word in words for one in modality.members(word)]
 
 
 def strategy_for(run: Run, given: dict[str, Any]) -> Strategy:

@@ -66,4 +66,7 @@ class VectorAnswer(Answer):
 
 @dataclass(frozen=True, slots=True)
 class NumberAnswer(Answer):
-    """A number, such as the cosine of two texts; it is the score."""
+    """A number, such as the cosine of two texts; it is the score. Where there are several, ``values`` are all of them,
+    and the score is the first."""
+
+    values: tuple[float, ...] = ()

@@ -42,8 +42,8 @@ class AdjacencyPart(Part):
     def build(self, port: Nodes, heads: int) -> Adjacency:
         if port.distances:
             raise RecipeError(
-                'input.structure.distance has no effect where model.adjacency.kind = "none": how far two nodes are apart '
-                "is read by mask and bias; leave it out, or choose one of these"
+                'input.structure.distance has no effect where model.adjacency.kind = "none": how far two nodes are '
+                "apart is read by mask and bias; leave it out, or choose one of these"
             )
         return Adjacency()
 
@@ -116,8 +116,8 @@ class EdgeMask(Adjacency):
     def forward(self, inputs: Inputs) -> Seen:
         seen_BHNN = reached(edges_of(inputs), self.hops)[:, None]
         if self.free:
-            shares = (seen_BHNN.expand(-1, self.masked, -1, -1), torch.ones_like(seen_BHNN).expand(-1, self.free, -1, -1))
-            seen_BHNN = torch.cat(shares, dim=1)
+            everybody_BHNN = torch.ones_like(seen_BHNN).expand(-1, self.free, -1, -1)
+            seen_BHNN = torch.cat((seen_BHNN.expand(-1, self.masked, -1, -1), everybody_BHNN), dim=1)
         return Seen(Mask(dense_BHTS=seen_BHNN), None if self.bias is None else self.bias(inputs).bias_BHNN)
 
 

@@ -14,9 +14,10 @@ from regard.core.seams import Body, HasPooler
 from regard.core.seams.anatomy import anatomy_of
 from regard.layers.dropout import Dropout
 
-Pooling = Literal["auto", "mean", "first", "last", "pooler"]
-"""How the states of a text become one: their mean, that of its first or last token, or what the model's own pooler
-says; auto: the mean where states know both sides, else the last, which alone has seen everything."""
+Pooling = Literal["auto", "mean", "sum", "first", "last", "pooler"]
+"""How the states of a text become one: their mean, their sum (which knows how many there are), that of its first or
+last token, or what the model's own pooler says; auto: the mean where states know both sides, else the last, which alone
+has seen everything."""
 
 
 class Headed(nn.Module):
@@ -75,16 +76,24 @@ class Pool(nn.Module):
             if lengths_B is None:
                 return states_BSD[:, -1]
             return states_BSD[torch.arange(len(states_BSD), device=states_BSD.device), lengths_B - 1]
+        if self.pooling == "sum":
+            return sum_of_states(states_BSD, lengths_B)
         return mean_state(states_BSD, lengths_B)
+
+
+def sum_of_states(states_BSD: Tensor, lengths_B: Tensor | None) -> Tensor:
+    """The sum of what is there."""
+    if lengths_B is None:
+        return states_BSD.sum(dim=1)
+    there_BS = torch.arange(states_BSD.shape[1], device=states_BSD.device) < lengths_B[:, None]
+    return torch.einsum("bsd,bs->bd", states_BSD, there_BS.to(states_BSD.dtype))
 
 
 def mean_state(states_BSD: Tensor, lengths_B: Tensor | None) -> Tensor:
     """The mean over what is there."""
     if lengths_B is None:
         return states_BSD.mean(dim=1)
-    there_BS = torch.arange(states_BSD.shape[1], device=states_BSD.device) < lengths_B[:, None]
-    total_BD = torch.einsum("bsd,bs->bd", states_BSD, there_BS.to(states_BSD.dtype))
-    return total_BD / lengths_B[:, None].to(states_BSD.dtype)
+    return sum_of_states(states_BSD, lengths_B) / lengths_B[:, None].to(states_BSD.dtype)
 
 
 class ClassHead(nn.Module):
@@ -97,6 +106,18 @@ class ClassHead(nn.Module):
 
     def forward(self, states: States) -> Tensor:
         return self.classes(self.dropout(self.pool(states)))
+
+
+class NumberHead(nn.Module):
+    """numbers_BC that are said of an input: W pool(states) + b."""
+
+    def __init__(self, pool: Pool, width: int, numbers: int, dropout: float) -> None:
+        super().__init__()
+        self.pool, self.dropout = pool, Dropout(dropout)
+        self.numbers = small_linear(width, numbers)
+
+    def forward(self, states: States) -> Tensor:
+        return self.numbers(self.dropout(self.pool(states)))
 
 
 class TokenHead(nn.Module):

@@ -1,8 +1,8 @@
-"""Graph Transformer: an encoder that reads the nodes of a graph, in any order (Dwivedi & Bresson 2021; Ying et al. 2021).
+"""Graph Transformer: an encoder that reads the nodes of a graph (Dwivedi & Bresson 2021; Ying et al. 2021).
 
-A front makes a vector of what is known of each node, pre-norm blocks let nodes look at one another, and the edges say who
-may look at whom, or how much. There are no positions: permuting the nodes permutes the states. Read it top to bottom:
-configuration, sizes, model.
+A front makes a vector of what is known of each node, pre-norm blocks let nodes look at one another, and the edges say
+who may look at whom, or how much. Nodes have no order, so there are no positions: permuting the nodes permutes the
+states. Read it top to bottom: configuration, sizes, model.
 """
 
 from __future__ import annotations

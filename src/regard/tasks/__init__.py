@@ -53,6 +53,7 @@ TASKS = Choices(
         "parsing": "regard.tasks.parsing:ParsingConfig",
         "language-model": "regard.tasks.language_modelling:LanguageModelConfig",
         "classification": "regard.tasks.classification:ClassificationConfig",
+        "regression": "regard.tasks.regression:RegressionConfig",
         "tagging": "regard.tasks.tagging:TaggingConfig",
         "question-answering": "regard.tasks.question_answering:QuestionAnsweringConfig",
         "embedding": "regard.tasks.embedding:EmbeddingConfig",

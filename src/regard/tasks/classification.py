@@ -38,7 +38,7 @@ from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
 from regard.tasks.probing import check_no_target, check_room, forward_head, grid_axis, head_logits, room_of
 from regard.tasks.reading import check_length, logits_of
-from regard.tasks.yardsticks import class_yardsticks, picture_class_yardstick
+from regard.tasks.yardsticks import class_yardsticks, part_class_yardsticks, picture_class_yardstick
 
 ERRORS_LISTED = 50
 FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
@@ -267,7 +267,7 @@ class Classification:
         training = [one for one in corpus.splits["train"] if one.label in self.places]
         given = training, corpus.splits[split], self.places
         pixels = picture_class_yardstick(self.modality, *given) if isinstance(self.modality, ShowsPixels) else {}
-        return {**class_yardsticks(*given), **pixels}
+        return {**class_yardsticks(*given), **pixels, **part_class_yardsticks(self.modality, *given)}
 
     def compare(self, pairs: Sequence[Any], first: Sequence[str], second: Sequence[str]) -> Comparison:
         """Two runs' labels of the same texts: is the difference more than chance?"""

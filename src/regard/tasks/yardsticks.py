@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from regard.core.seams.modality import Modality
+from regard.core.seams.modality import CountsParts, Modality
 from regard.core.yardsticks import Yardstick
 from regard.data.corpus import Pair
 from regard.data.examples import Asked, HasLabel, HasTexts, Tagged
 from regard.data.trees import Tree
 from regard.tasks.baselines.bags import WeightedWords, character_features, has_few_words, word_features
+from regard.tasks.baselines.counts import fit_columns
 from regard.tasks.baselines.lookup import fit_lookup, looked_up
 from regard.tasks.baselines.naive_bayes import fit_naive_bayes
 from regard.tasks.baselines.near_spans import fit_near_spans
@@ -37,6 +38,7 @@ MOST_TEXTS = 200_000
 MOST_PICTURES = 10_000
 MOST_PIXELS = 500_000_000
 """Of the training pictures that are decoded, at the size at which the model reads them."""
+MOST_COUNTED = 10_000
 SIDE = 28
 """Pixels to a side, to which larger pictures are shrunk."""
 PICTURES_AT_ONCE = 250
@@ -87,6 +89,24 @@ def picture_class_yardstick(
     gold_N = places_of(scored, places)
     figures = class_figures(model.predict(pixels_of(modality, scored)), gold_N, len(places))
     return {"softmax regression on pixels": Yardstick(figures, sample.told("pictures"))}
+
+
+def part_class_yardsticks(
+    modality: Modality, training: Sequence[HasLabel], scored: Sequence[HasLabel], places: Mapping[str, int]
+) -> Yardsticks:
+    """Softmax regression on whatever the modality counts in an input."""
+    if not isinstance(modality, CountsParts):
+        return {}
+    sample, gold_N = evenly(len(training), MOST_COUNTED), places_of(scored, places)
+    own = sample.of(training)
+    counts, others = (modality.part_counts([one.input for one in part]) for part in (own, scored))
+    found = {}
+    for name, counted in counts.items():
+        columns = fit_columns(counted)
+        model = fit_softmax_regression(columns.features(counted), places_of(own, places), len(places))
+        figures = class_figures(model.predict(columns.features(others[name])), gold_N, len(places))
+        found[f"softmax regression on {name}"] = Yardstick(figures, sample.told("examples"))
+    return found
 
 
 def class_figures(predicted_N: np.ndarray, gold_N: np.ndarray, classes: int) -> dict[str, float]:

@@ -13,7 +13,7 @@ from regard.cli.console import console, plain
 
 if TYPE_CHECKING:
     from regard.cli.predicting.answering import Answered
-    from regard.core.answers import LabelAnswer, SpanAnswer, TaggedWord, TagsAnswer
+    from regard.core.answers import LabelAnswer, NumberAnswer, SpanAnswer, TaggedWord, TagsAnswer
     from regard.core.seams.task import Task
 
 DIGITS = 4
@@ -43,7 +43,7 @@ class Rendering(Protocol):
 
 def rendering_of(task: Task, n_best: int, *, scores: bool, alignment: bool) -> Rendering:
     """The one for what a task answers."""
-    from regard.core.seams.capabilities import AnswersQuestions, Classifies, HasLabels, Tags
+    from regard.core.seams.capabilities import AnswersQuestions, Classifies, EstimatesNumbers, HasLabels, Tags
 
     if isinstance(task, Classifies):
         return Labels(n_best)
@@ -51,6 +51,8 @@ def rendering_of(task: Task, n_best: int, *, scores: bool, alignment: bool) -> R
         return TaggedWords(task.labels if isinstance(task, HasLabels) else ())
     if isinstance(task, AnswersQuestions):
         return Spans(n_best)
+    if isinstance(task, EstimatesNumbers):
+        return Numbers()
     return Texts(n_best, scores, alignment)
 
 
@@ -110,6 +112,20 @@ class Labels:
 
     def kept(self, one: Answered) -> Sequence[LabelAnswer]:
         return cast("Sequence[LabelAnswer]", one.answers[: self.n_best])
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The number that is said of each input, or several, with spaces between them."""
+
+    names: ClassVar[Sequence[str]] = ("inputs", "outputs")
+
+    def shown(self, one: Answered) -> str:
+        return "".join(f"{answer.text}\n" for answer in one.answers) or "\n"
+
+    def record(self, one: Answered) -> dict[str, Any]:
+        values = [value for answer in cast("Sequence[NumberAnswer]", one.answers) for value in answer.values]
+        return {"inputs": one.text, "outputs": values[0] if len(values) == 1 else values}
 
 
 @dataclass(frozen=True)

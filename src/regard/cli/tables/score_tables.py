@@ -10,6 +10,7 @@ from regard.cli.tables.class_tables import show_classes, table_of
 
 OF_TEXT = ("loss", "perplexity", "bits_per_character", "masked_perplexity", "pseudo_perplexity")
 SHOWN = (
+    "mean_absolute_error", "root_mean_squared_error", "r_squared", "correlation", "rank_correlation",
     "accuracy", "macro_f1", "entity_f1", "entity_precision", "entity_recall",
     "always_the_most_frequent", "calibration_error", "brier", "masked_accuracy", "next_accuracy",
     "bracket_f1", "bracket_precision", "bracket_recall", "unlabelled_f1", "tag_accuracy", "bleu",

@@ -96,7 +96,7 @@ class ShowsPixels(Protocol):
 
 @runtime_checkable
 class AugmentsEncoded(Protocol):
-    """A modality that is not ``lazy``, and whose encoded items are changed by chance in every epoch, if it ``augments``."""
+    """A modality that is not ``lazy``, and that changes encoded items by chance in every epoch, if it ``augments``."""
 
     @property
     def augments(self) -> bool: ...

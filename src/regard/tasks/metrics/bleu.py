@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sacrebleu.metrics import BLEU, CHRF
@@ -45,6 +45,11 @@ class Comparison:
     difference: float
     p_value: float
     signature: str
+    less_is_better: bool = False
+
+    def lower_is_better(self) -> Comparison:
+        """The same of a figure of which less is better, such as an error."""
+        return replace(self, less_is_better=True)
 
     @property
     def significant(self) -> bool:
@@ -59,12 +64,15 @@ class Comparison:
         """The outcome in words, under these names."""
         if self.difference == 0:
             return f"Both systems score {self.score_a:.2f} {self.metric}: there is no difference to test."
-        better, worse = (b, a) if self.difference > 0 else (a, b)
-        top, bottom = max(self.score_a, self.score_b), min(self.score_a, self.score_b)
+        more = self.difference > 0
+        better, worse = (b, a) if more != self.less_is_better else (a, b)
+        ahead, behind = (self.score_b, self.score_a) if better == b else (self.score_a, self.score_b)
         verdict = "is significant" if self.significant else "may well be chance"
+        digits = 4 if self.less_is_better else 2
         return (
-            f"{better} scores {abs(self.difference):.2f} {self.metric} more than {worse} "
-            f"({top:.2f} against {bottom:.2f}); the difference {verdict} "
+            f"{better} scores {abs(self.difference):.{digits}f} {self.metric} "
+            f"{'less' if self.less_is_better else 'more'} than {worse} "
+            f"({ahead:.{digits}f} against {behind:.{digits}f}); the difference {verdict} "
             f"(p = {self.p_value:.3f}, paired bootstrap, level {SIGNIFICANT})."
         )
 

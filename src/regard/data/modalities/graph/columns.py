@@ -39,8 +39,7 @@ class Columns:
         both = [name for name in numbers if name in words]
         if both:
             raise DataError(
-                f"{', '.join(both)} of {what} are numbers in some graphs and words in others; write them alike, or name "
-                "them in data.words"
+                f"{', '.join(both)} of {what} are numbers in some graphs and words in others; write them alike"
             )
         known = {name: tuple(sorted(value for value in own if value)) for name, own in words.items()}
         rows = [aligned(own, tuple(numbers)) for own in every]
@@ -72,12 +71,13 @@ class Columns:
         missing = [f"{name!r}{nearest(name, there)}" for name in needed if name not in there]
         if missing:
             raise DataError(
-                f"{graph}: its {self.what} lack {', '.join(missing[:10])}, which the model has learned to read; they have "
-                f"{', '.join(there) or 'nothing'}"
+                f"{graph}: its {self.what} lack {', '.join(missing[:10])}, which the model has learned to read; they "
+                f"have {', '.join(there) or 'nothing'}"
             )
         other = [f"{name!r} are {there[name]} and were {kind}" for name, kind in needed.items() if there[name] != kind]
         if other:
-            raise DataError(f"{graph}: of its {self.what}, {', '.join(other[:10])} in training; write them as they were")
+            told = f"of its {self.what}, {', '.join(other[:10])} in training"
+            raise DataError(f"{graph}: {told}; write them as they were")
 
     def values(self, features: Features) -> np.ndarray:
         """values_NC: the numbers, then a 1 for each word that is known."""
@@ -102,8 +102,8 @@ class Columns:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any], what: str, scale: Scale) -> Columns:
-        numbers = (tuple(record[key]) for key in ("names", "mean", "spread"))
-        return cls(what, scale, *numbers, {name: tuple(own) for name, own in record["words"].items()})
+        names, mean, spread = (tuple(record[key]) for key in ("names", "mean", "spread"))
+        return cls(what, scale, names, mean, spread, {name: tuple(own) for name, own in record["words"].items()})
 
 
 def aligned(features: Features, names: Sequence[str]) -> np.ndarray:

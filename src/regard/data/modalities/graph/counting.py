@@ -9,7 +9,7 @@ import numpy as np
 
 from regard.data.modalities.graph.graphs import Features, Graph
 
-NUMBER, KINDS, NEIGHBOURS = "number of nodes", "kinds of nodes and edges", "neighbourhoods (Weisfeiler–Lehman)"
+NUMBER, KINDS, NEIGHBOURS = "number of nodes", "kinds of nodes and edges", "neighbourhoods"
 
 
 def part_counts(graphs: Sequence[Graph]) -> Mapping[str, Sequence[Mapping[str, float]]]:

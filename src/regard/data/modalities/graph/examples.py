@@ -1,4 +1,4 @@
-"""Examples made of graphs: one with a class or a number, one whose nodes have classes, one whose edges are asked about."""
+"""Examples made of graphs: with a class or a number, with classes of their nodes, with edges to be found."""
 
 from __future__ import annotations
 

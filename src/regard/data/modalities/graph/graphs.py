@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -117,8 +118,8 @@ class Graph:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Graph:
         edges_E2 = np.array(record["edges"], np.int64).reshape(-1, 2)
-        features = (Features.from_record(record[key]) for key in ("node_features", "edge_features"))
-        return cls(tuple(record["nodes"]), edges_E2, *features, record["name"])
+        nodes, edges = (Features.from_record(record[key]) for key in ("node_features", "edge_features"))
+        return cls(tuple(record["nodes"]), edges_E2, nodes, edges, record["name"])
 
 
 class Node(NamedTuple):
@@ -154,10 +155,9 @@ def make(
     where = f"{name}: " if name else ""
     places = {node.name: place for place, node in enumerate(nodes)}
     if len(places) < len(nodes):
-        seen: set[str] = set()
-        double = {node.name: None for node in nodes if node.name in seen or seen.add(node.name)}
+        double = [name for name, count in Counter(node.name for node in nodes).items() if count > 1]
         title = f"{where}every node needs a name of its own; these are there twice"
-        raise DataError(enumerate_problems(title, [repr(one) for one in list(double)[:SHOWN]]))
+        raise DataError(enumerate_problems(title, [repr(one) for one in double[:SHOWN]]))
     strangers, loops, repeated = [], [], []
     kept: dict[tuple[int, int], Edge] = {}
     for edge in edges:

@@ -45,7 +45,7 @@ class GraphPart(ModalityPart):
     unit = "nodes"
 
     kind: str = "graph"
-    scale: Scale = "standard"  # of numbers: mean 0 and spread 1; rows that sum to 1, for counts of words; or as they are
+    scale: Scale = "standard"  # of numbers: mean 0 and spread 1; rows that sum to 1, for counts of words; or none
     hops: int = Field(0, ge=0)  # features smoothed over 1, 2 … so many edges stand beside them
     structure: Structure = Field(default_factory=Structure)
     augmentation: GraphAugmentation = Field(default_factory=GraphAugmentation)
@@ -75,8 +75,8 @@ class GraphPart(ModalityPart):
     def made(self, nodes: Columns, edges: Columns) -> GraphModality:
         if not nodes.width and not self.structure.width:
             raise DataError(
-                "the nodes of these graphs have no features, so that a model would see them all alike; say how they are "
-                "placed, as in [input.structure] degree = 8 or random_walk = 8"
+                "the nodes of these graphs have no features, so that a model would see them all alike; say how they "
+                "are placed, as in [input.structure] degree = 8 or random_walk = 8"
             )
         return GraphModality(self, nodes, edges)
 
@@ -85,8 +85,8 @@ class GraphPart(ModalityPart):
 class GraphModality:
     """Graphs become values_BNC of their nodes, with the edges between them.
 
-    Law: permuting the nodes permutes what a model makes of them. Of Laplacian eigenvectors that holds where no two
-    eigenvalues are equal (see ``structure.laplacian_eigenvectors``).
+    Law: permuting the nodes permutes what a model makes of them. With Laplacian eigenvectors that holds for graphs
+    without symmetries (see ``structure.laplacian_eigenvectors``).
     """
 
     config: GraphPart
@@ -111,7 +111,7 @@ class GraphModality:
         """A word of the command line is a path; ``path#3`` is the third of its graphs."""
         path, number = numbered(argument)
         found = graphs_at(path)
-        if not number and len(found) > 1 or not 0 <= number <= len(found):
+        if (not number and len(found) > 1) or number > len(found):
             raise DataError(f"{path} holds {len(found):,} graphs; name one by its number, as in {path}{NUMBERED}1")
         if not found:
             raise DataError(f"{path} holds no graph")
@@ -198,8 +198,7 @@ def numbered(argument: str) -> tuple[Path, int]:
 
 
 def graphs_at(path: Path) -> tuple[Written | Broken, ...]:
-    """All graphs at a path. One file may be asked for each of its graphs: it is read once, as long as it stays the same.
-    """
+    """All graphs at a path. It may be asked for each of them in turn: it is read once, as long as it stays the same."""
     changed = path.stat().st_mtime_ns if path.exists() else 0
     return _graphs_at(path, changed)
 

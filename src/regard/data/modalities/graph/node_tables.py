@@ -52,7 +52,7 @@ def read_nodes(path: Path, columns: GraphColumns) -> list[Node]:
     if empty:
         raise DataError(f"{path}: no name of a node in line {', '.join(empty[:10])}; give every row one")
     others = [(own, str(name)) for own, name in enumerate(names) if own != place]
-    values = typed([cells for _, cells in rows], [own for own, _ in others])
+    values = typed([cells for _, cells in rows], others, columns.as_words)
     return [
         Node(str(cells[place]).strip(), {name: row[own] for own, name in others})
         for (_, cells), row in zip(rows, values, strict=True)
@@ -67,11 +67,14 @@ def read_edges(path: Path, columns: GraphColumns) -> list[Edge]:
             raise DataError(f"{path} has no column {name!r}; there are {', '.join(map(str, names))}")
     ends = [names.index(columns.source), names.index(columns.target)]
     others = [(own, str(name)) for own, name in enumerate(names) if own not in ends]
-    values = typed([cells for _, cells in rows], [own for own, _ in others])
+    values = typed([cells for _, cells in rows], others, columns.as_words)
     return [
-        Edge(*(str(cells[end]).strip() for end in ends), {name: row[own] for own, name in others}, f"line {line}")
+        Edge(
+            str(cells[ends[0]]).strip(), str(cells[ends[1]]).strip(), {name: row[own] for own, name in others},
+            f"line {line}",
+        )
         for (line, cells), row in zip(rows, values, strict=True)
-    ]
+    ]  # fmt: skip
 
 
 def whole_table(path: Path, named: int | str, layout: Layout) -> tuple[list[int | str], list[tuple[int, Any]]]:
@@ -89,12 +92,14 @@ def whole_table(path: Path, named: int | str, layout: Layout) -> tuple[list[int 
     return names, [(line, cells) for line, cells in read_table(path, names, layout)]
 
 
-def typed(rows: Sequence[Sequence[Any]], places: Sequence[int]) -> list[dict[int, Any]]:
-    """The cells at some places; a column whose cells are all numbers, or empty, has numbers."""
+def typed(
+    rows: Sequence[Sequence[Any]], places: Sequence[tuple[int, str]], as_words: Sequence[str]
+) -> list[dict[int, Any]]:
+    """The cells at some places; a column whose cells are all numbers, or empty, has numbers, unless they are names."""
     found: list[dict[int, Any]] = [{} for _ in rows]
-    for place in places:
+    for place, name in places:
         cells = [row[place] for row in rows]
-        values = numbers_of(cells)
+        values = None if name in as_words else numbers_of(cells)
         for own, value in zip(found, cells if values is None else values, strict=True):
             own[place] = value
     return found

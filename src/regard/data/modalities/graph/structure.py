@@ -44,8 +44,8 @@ def laplacian_eigenvectors(edges_E2: np.ndarray, nodes: int, count: int) -> np.n
 
     Of length √N, so that entries are about as large in any graph; zeros where there are fewer. An eigenvector's sign
     means nothing: the one is taken that makes the sum of cubes positive, so that a permutation of the nodes changes
-    none. Where eigenvalues are equal, as in symmetrical graphs, any basis would do, and the one found may depend on the
-    order of the nodes.
+    none. In symmetrical graphs, where two eigenvalues are equal or a vector is its own mirror image, any choice would
+    do, and the one that is found may depend on the order of the nodes.
     """
     edges_NN = adjacency(edges_E2, nodes).astype(np.float64)
     scale_N = 1 / np.sqrt(np.maximum(edges_NN.sum(axis=1), 1))

@@ -43,13 +43,18 @@ def read_tu(folder: Path) -> list[Written]:
     for number, (nodes, edges) in enumerate(zip(members, own_edges, strict=True), start=1):
         made = make(
             [Node(str(place - nodes[0] + 1), node_features[place]) for place in nodes],
-            [Edge(*(str(end - nodes[0]) for end in edges_E2[place].tolist()), edge_features[place]) for place in edges],
+            [Edge(*named(edges_E2[place] - nodes[0]), edge_features[place]) for place in edges],
             f"{name} {number}",
         )
         said = {key: " ".join(value) if isinstance(value, list) else str(value)
                 for key, value in table.texts(properties[number - 1]).items()}  # fmt: skip
         found.append(Written(made, said, number))
     return found
+
+
+def named(ends_2: np.ndarray) -> tuple[str, str]:
+    """The names of the two ends of an edge."""
+    return str(ends_2[0]), str(ends_2[1])
 
 
 class TuTable:

@@ -1,4 +1,4 @@
-"""Graphs as they stand in files: each with what is said of it as a whole, its place in the file, and what was left out."""
+"""Graphs as they stand in files: what is said of each as a whole, its place in the file, and what was left out."""
 
 from __future__ import annotations
 
