@@ -26,6 +26,7 @@ from regard.runs.recipe import Recipe
 from regard.runs.significance import significance
 from regard.runs.train import Trained, load_corpus
 from regard.training import checkpoints
+from tests.graph_files import write_molecules, write_tu
 
 TINY = (
     "data.train_size=1500", "data.validation_size=30", "data.test_size=20", "data.symbols=6", "data.maximum_length=5",
@@ -467,6 +468,13 @@ def write_idx_pair(folder: Path, images: str, count: int) -> None:
         (folder / name).write_bytes(gzip.compress(head + values.tobytes()))
 
 
+def write_graphs(folder: Path) -> None:
+    """Everything that a recipe of graphs may want, in one folder."""
+    write_tu(folder / "MUTAG", 60)
+    for split, count in (("train", 60), ("test", 7)):
+        write_molecules(folder / f"solubility.{split}.sdf", count, "SOL")
+
+
 @pytest.mark.parametrize("name", sorted(regard.recipes()))
 def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> None:
     shipped: Any = Recipe.read(name)
@@ -482,6 +490,9 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
         write_idx_pair(pictures, shipped.data.train[0].file, 90)
         write_idx_pair(pictures, shipped.data.test[0].file, 20)
         settings = ["training.steps=3", "data.validation_size=10", "model.width=16", f"data.folder={pictures}"]
+    if shipped.input.kind == "graph":
+        write_graphs(tmp_path / "data")
+        settings = ["training.steps=3", "data.validation_size=5", "model.width=16", f"data.folder={tmp_path / 'data'}"]
     if shipped.data.kind == "text":
         (tmp_path / "text.txt").write_text("the small house stands on a hill. " * 60, encoding="utf-8")
         settings.append(f"data.train={tmp_path / 'text.txt'}")
@@ -490,6 +501,9 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
     assert 0 < trained.validation_loss < 20
     if shipped.data.kind == "pictures":
         assert len(regard.load(tmp_path / "run").predict([np.zeros((28, 28), np.uint8)])) == 1
+        return
+    if shipped.input.kind == "graph":
+        assert len(regard.load(tmp_path / "run").predict([f"{tmp_path / 'data' / shipped.data.train[0].file}#2"])) == 1
         return
     gap = {"masked-language-model": " [MASK]", "question-answering": "\tthe house"}.get(shipped.task.kind, "")
     assert len(regard.load(tmp_path / "run").predict([f"the small house{gap}", f"a{gap} b"])) == 2
