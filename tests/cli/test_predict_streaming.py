@@ -51,7 +51,7 @@ def test_chunks_grow_and_nothing_is_read_ahead_of_them() -> None:
 def test_long_lines_make_small_chunks() -> None:
     long = "x" * (MOST_CHARACTERS // 3)
     assert [len(chunk.texts) for chunk in chunks(Inputs(iter([long] * 7)))] == [4, 3]
-    assert [len(chunk.texts) for chunk in chunks(Inputs(iter(["x"] * 3)), beside=MOST_CHARACTERS)] == [1, 1, 1]
+    assert [len(chunk.texts) for chunk in chunks(Inputs(iter(["x"] * 3)), extra=MOST_CHARACTERS)] == [1, 1, 1]
 
 
 def test_what_has_arrived_is_not_kept_waiting() -> None:

@@ -31,7 +31,7 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, BertFor
 import regard
 from regard.core.config import parse
 from regard.core.errors import OptionError, RunError
-from regard.core.taps import outputs
+from regard.core.taps import last_outputs
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.word_pieces import WordPieceTokenizer
 from regard.interop.checking import check
@@ -65,7 +65,7 @@ def ours(run: Run, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | N
     """The states before and after every layer."""
     model: Any = run.model
     names = ["norm", *(f"layers.{number}" for number in range(len(model.layers)))]
-    with outputs(model, *names) as seen:
+    with last_outputs(model, *names) as seen:
         model(tokens_BS, lengths_B, segments_BS)
     return [seen[name] for name in names]
 

@@ -42,7 +42,7 @@ def say(text: str, *, to: Console = console, style: str = "") -> None:
     to.print(text, style=style, soft_wrap=True)
 
 
-def plain(text: Any) -> str:
+def escape_markup(text: Any) -> str:
     """What came from outside is printed as it stands: brackets in it are no markup."""
     return escape(str(text))
 
@@ -165,7 +165,7 @@ class TrainingBar(SilentObserver):
         say(f"step {step}: validation loss [bold]{figures['loss']:.4f}[/bold]{rest}", to=notes)
 
     def on_message(self, message: str) -> None:
-        say(f"[yellow]note:[/yellow] {plain(message)}", to=notes)
+        say(f"[yellow]note:[/yellow] {escape_markup(message)}", to=notes)
 
     def on_end(self, step: int) -> None:
         self.bar.stop()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.console import JSON_OPTION, plain, say, write_json
+from regard.cli.console import JSON_OPTION, escape_markup, say, write_json
 from regard.core.errors import OptionError
 
 EXAMPLES = """\b
@@ -44,9 +44,9 @@ def export(
     if as_json:
         write_json(asdict(exported))
         return
-    say(f"[bold]{plain(exported.folder)}[/bold]: {exported.architecture}, {exported.parameters:,} parameters")
+    say(f"[bold]{escape_markup(exported.folder)}[/bold]: {exported.architecture}, {exported.parameters:,} parameters")
     opened = NEXT[exported.target].format(loader=exported.loader, folder=exported.folder)
-    say(plain(f"next: {opened}"), style="dim")
+    say(escape_markup(f"next: {opened}"), style="dim")
 
 
 export.__doc__ = f"{export.__doc__}\n\n{EXAMPLES}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from regard import __version__
-from regard.cli.console import TrainingBar, notes, plain, say
+from regard.cli.console import TrainingBar, escape_markup, notes, say
 from regard.core.errors import OptionError
 from regard.data.modalities.text.token_files import cache_folder
 from regard.runs.load import Run, load
@@ -46,7 +46,7 @@ def trained_default(name: str) -> Path:
         return folder
     say(
         f"no model is named for the pipeline {name!r}: a small one is trained now on the small world (recipe "
-        f"{recipe}) and kept in {plain(folder)}",
+        f"{recipe}) and kept in {escape_markup(folder)}",
         to=notes,
     )
     making = folder.with_name(f".{recipe}.part")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.console import JSON_OPTION, console, flag, notes, plain, say, write_json
+from regard.cli.console import JSON_OPTION, console, escape_markup, flag, notes, say, write_json
 from regard.core.config import nearest
 from regard.core.errors import RecipeError
 
@@ -58,7 +58,7 @@ def list_recipes(as_json: bool = JSON_OPTION) -> None:
         say(f"[dim]{group}[/dim]")
         for name in names:
             line = textwrap.fill(f"  {name:<{column}}{described[name]}", room, subsequent_indent=" " * (column + 2))
-            say(f"  [bold]{name}[/bold]{plain(line.removeprefix(f'  {name}'))}")
+            say(f"  [bold]{name}[/bold]{escape_markup(line.removeprefix(f'  {name}'))}")
     for name, members in sets.items():
         say(f"[dim]regard compare {name}: {', '.join(members)}[/dim]", to=notes)
 

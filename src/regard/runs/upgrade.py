@@ -21,7 +21,7 @@ FORMAT = 3
 Tree = dict[str, Any]
 
 
-class Held(NamedTuple):
+class RecipeTree(NamedTuple):
     """A recipe file as a tree of today's format, the folder from which its relative paths count, and whether it was
     written out whole: with every key, and so with its format."""
 
@@ -30,14 +30,14 @@ class Held(NamedTuple):
     whole: bool
 
 
-def read_recipe(path: Path) -> Held:
+def read_recipe(path: Path) -> RecipeTree:
     """A recipe file; without a format it is of the newest, unless it is that of a run folder, then of the first."""
     tree = read_toml(path)
     written = tree.get("format", 1 if in_run_folder(path) else FORMAT)
     # In the first format paths counted from wherever one happened to be.
     base = Path.cwd() if written == 1 else path.absolute().parent
     whole = "format" in tree or in_run_folder(path)
-    return Held(upgraded({**tree, "format": written}, str(path)), base, whole)
+    return RecipeTree(upgraded({**tree, "format": written}, str(path)), base, whole)
 
 
 def read_run_recipe(path: Path) -> Tree:

@@ -10,7 +10,7 @@ from regard.core.errors import DataError, enumerate_problems
 LISTED = 20
 
 
-class Placed(Protocol):
+class HasOrigin(Protocol):
     """Something that was read somewhere."""
 
     @property
@@ -28,9 +28,9 @@ def check_two_labels(labels: Sequence[str]) -> None:
         )
 
 
-def check_known_labels(stated: Iterable[tuple[str, Placed]], known: Collection[str]) -> None:
+def check_known_labels(stated: Iterable[tuple[str, HasOrigin]], known: Collection[str]) -> None:
     """Labels that nothing was learned about are named, all of them, with where they first stand."""
-    found: dict[str, Placed] = {}
+    found: dict[str, HasOrigin] = {}
     for label, example in stated:
         if label not in known:
             found.setdefault(label, example)

@@ -33,7 +33,7 @@ def choose_device(name: str) -> torch.device:
         raise OptionError(f'device = "{name}" is not usable here: {reason}; try device = "auto"') from error
 
 
-def keep_freed_memory() -> bool:
+def tune_allocator() -> bool:
     """Tells glibc to keep large freed blocks instead of giving them back to the system.
 
     A training step frees and takes the same large tensors again and again; by default each goes through mmap

@@ -16,7 +16,7 @@ ENDING_SECONDS = 20
 
 
 @contextmanager
-def shared(count: int, words: Sequence[str]) -> Iterator[None]:
+def launch_ranks(count: int, words: Sequence[str]) -> Iterator[None]:
     """While the block lasts, this process is the first of ``count`` that run this command, ``regard`` with these words.
 
     Whether it pays must be tried: small operations run side by side, but every process has an optimiser to step, and

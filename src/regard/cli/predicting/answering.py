@@ -42,7 +42,7 @@ class Answering:
     alignment: bool = False
 
     @property
-    def beside(self) -> int:
+    def extra_characters(self) -> int:
         """Characters that come to each input: its context, and an answer whose length does not follow the input's."""
         from regard.core.seams.capabilities import Continues
         from regard.tasks.running.continuation import USUAL_LENGTH

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from regard.cli.options.strategy import WAYS, said
+from regard.cli.options.strategy import DECODING_OPTIONS, given_options
 from regard.core.errors import OptionError
 
 OF_TEXTS = ("scores", "alignment", "reference", "context", "skip", "jsonl")
@@ -16,7 +16,7 @@ def check_combination(texts: list[str], given: Mapping[str, Any]) -> None:
     """``given`` are the options by name; one that nobody gave is None, False or empty."""
 
     def there(*names: str) -> list[str]:
-        return said({name: given[name] for name in names})
+        return given_options({name: given[name] for name in names})
 
     prompting = there("prompt", "interactive")
     if texts and given["file"] is not None:
@@ -42,7 +42,7 @@ def check_combination(texts: list[str], given: Mapping[str, Any]) -> None:
 
 def check_reference(there: Callable[..., list[str]], engine: str) -> None:
     """Given answers are scored by the model, and nothing is searched for."""
-    decoding = there(*WAYS, "max_tokens", "n_best")
+    decoding = there(*DECODING_OPTIONS, "max_tokens", "n_best")
     if decoding:
         raise OptionError(
             "--reference scores given answers and decodes nothing; leave out the way of decoding: "

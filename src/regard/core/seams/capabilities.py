@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from regard.core.yardsticks import Yardstick
     from regard.data.corpus import Corpus, Pair
     from regard.decoding.engine import TorchEngine
-    from regard.tasks.hidden.filling import Filling
+    from regard.tasks.masked.filling import Filling
     from regard.tasks.metrics.bleu import Comparison
     from regard.tasks.running.continuation import Continuation
     from regard.tasks.translation import Translation

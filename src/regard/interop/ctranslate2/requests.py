@@ -22,7 +22,7 @@ class Batch:
     forbid: bool
 
 
-class Asking:
+class Requests:
     """What is asked, and what was found so far."""
 
     def __init__(

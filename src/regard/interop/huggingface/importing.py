@@ -29,7 +29,7 @@ from regard.interop.huggingface.generation import decoding_table
 from regard.interop.huggingface.vocabulary import Sides, check_answering, read_tokenizers, special_ids, symbol_names
 from regard.interop.huggingface.weights import BY_SYMBOL, weights_in
 from regard.runs.folder import RunFolder
-from regard.runs.kept import write_summary
+from regard.runs.integrity import write_summary
 from regard.runs.recipe import Recipe
 from regard.runs.train import Trained, build_model
 from regard.training import checkpoints, machine

@@ -20,7 +20,7 @@ from regard.data.discovery.tables.opening import Dialect, Table, is_table, read_
 from regard.data.discovery.tables.rows import ROWS
 from regard.data.discovery.tables.structured import Choice
 from regard.data.discovery.tally import Findings, Tally, given_text
-from regard.data.readers import some
+from regard.data.readers import summarise
 from regard.data.tables import JSON_SUFFIXES, SEPARATORS
 
 SEPARATOR_NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons"}
@@ -219,5 +219,5 @@ def go_by(table: Table, choice: Choice, tally: Tally) -> list[str]:
         else:
             tally.add(found)
     if wrong:
-        raise DataError(f"{table.path}: {some(wrong)}. Correct these lines, or take them out")
+        raise DataError(f"{table.path}: {summarise(wrong)}. Correct these lines, or take them out")
     return pictures_go_by(shown, tally) if shown else []

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from regard.tasks.hidden.masking import Ids, MaskedWindows
+from regard.tasks.masked.masking import Ids, MaskedWindows
 
 FAR = 7919
 """Keeps the draws of pairs apart from those of masks."""
