@@ -239,8 +239,8 @@ def test_whoever_reads_no_further_ends_it_silently(run: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("redirected", "told"),
     [
-        (">&-", "error: standard output is closed; send it to /dev/null if nobody wants it\n"),
-        ("> /dev/full", "error: standard output cannot be written: No space left on device; make room, or choose"),
+        (">&-", "error: standard output is closed; redirect it to /dev/null if you do not need it\n"),
+        ("> /dev/full", "error: standard output cannot be written: No space left on device; free some space"),
         ("<&-", "error: standard input is closed; give texts, or name a file with --file\n"),
     ],
 )

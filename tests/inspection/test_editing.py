@@ -159,7 +159,7 @@ def test_what_cannot_be_patched_says_why() -> None:
         logits_of(run.model, one)
         with pytest.raises(OptionError, match=told):
             logits_of(run.model, one)
-    told = r"no module of this model is called 'stack\.layers\.9'; there is: embedding"
+    told = r"no module of this model is called 'stack\.layers\.9'; available: embedding"
     with pytest.raises(OptionError, match=told), patched(run.model, {"stack.layers.9": []}):
         pass
     assert hooks(run.model) == 0

@@ -293,15 +293,15 @@ def test_the_way_in_and_out_gives_their_tensors(whole: Pair, tmp_path: Path) -> 
 # -- what is refused --------------------------------------------------------------------------------------------
 
 REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
-    "untied": (bert, {"tie_word_embeddings": False}, "tie_word_embeddings = False; known are True"),
-    "decoder": (bert, {"is_decoder": True}, "is_decoder = True, but only False is computed here"),
+    "untied": (bert, {"tie_word_embeddings": False}, "tie_word_embeddings = False; known: True"),
+    "decoder": (bert, {"is_decoder": True}, "is_decoder = True, but only False is supported"),
     "relative": (
         bert, {"position_embedding_type": "relative_key"},
-        "position_embedding_type = 'relative_key', but only 'absolute' is computed here",
+        "position_embedding_type = 'relative_key', but only 'absolute' is supported",
     ),
-    "roberta relu": (roberta, {"hidden_act": "relu"}, "hidden_act = 'relu'; known are 'gelu'"),
+    "roberta relu": (roberta, {"hidden_act": "relu"}, "hidden_act = 'relu'; known: 'gelu'"),
     "sinusoids": (
-        distilbert, {"sinusoidal_pos_embds": True}, "sinusoidal_pos_embds = True, but only False is computed here"
+        distilbert, {"sinusoidal_pos_embds": True}, "sinusoidal_pos_embds = True, but only False is supported"
     ),
 }  # fmt: skip
 

@@ -105,7 +105,7 @@ def test_states_of_every_layer_by_name() -> None:
     model(TOKENS_BS, LENGTHS_B)
     assert not seen, "nothing is kept after the block"
     with (
-        pytest.raises(OptionError, match=r"no module of this model is called 'layers\.2'; there is: embedding"),
+        pytest.raises(OptionError, match=r"no module of this model is called 'layers\.2'; available: embedding"),
         last_outputs(model, "layers.2"),
     ):
         pass

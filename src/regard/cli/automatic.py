@@ -59,7 +59,7 @@ def from_files(
     for line in found.reasons:
         say(f"[dim]so[/dim]       {escape_markup(line)}", to=notes)
     for line in found.warnings:
-        say(f"[yellow]mind[/yellow]     {escape_markup(line)}", to=notes)
+        say(f"[yellow]note[/yellow]     {escape_markup(line)}", to=notes)
     proposal = propose(found, Path(given[0]).resolve().name.split(".")[0] or "recipe")
     decided = [proposal]
 
@@ -78,5 +78,6 @@ def check_files(given: Sequence[str], named: Sequence[str]) -> None:
     """Options about columns belong to files."""
     if named and is_recipe(given):
         raise OptionError(
-            f"{', '.join(named)} say what is in files that a model is to be trained on; a recipe says that in [data]"
+            f"{', '.join(named)} describe files to train on; with a recipe, set its "
+            "[data] keys instead: --set data.KEY=VALUE"
         )

@@ -85,7 +85,7 @@ def numbers(text: str, option: str) -> list[int]:
     except ValueError:
         raise OptionError(f"{option} takes whole numbers separated by commas, as 1,2,3; found {text!r}") from None
     if len(set(found)) != len(found) or min(found) < 1:
-        raise OptionError(f"{option} takes different numbers from 1 on; found {text!r}")
+        raise OptionError(f"{option} takes distinct numbers, 1 or higher; found {text!r}")
     return found
 
 

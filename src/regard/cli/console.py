@@ -58,7 +58,7 @@ def check_output() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-        raise OptionError("standard output is closed; send it to /dev/null if nobody wants it")
+        raise OptionError("standard output is closed; redirect it to /dev/null if you do not need it")
 
 
 def discard_output() -> None:

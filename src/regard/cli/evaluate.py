@@ -57,7 +57,7 @@ def evaluate(
     if data and source is not None:
         raise OptionError("--data and --source both name what is scored; give one of them")
     if settings and not data:
-        raise OptionError("--set says how the files of --data are read; name them with --data")
+        raise OptionError("--set changes how the files of --data are read; give --data too")
     if yardsticks is not None and source is not None:
         raise OptionError(
             "simple methods are scored on the run's own test split and on --data; leave out --yardsticks and "

@@ -20,7 +20,7 @@ Examples:
 FORMATS = "huggingface (gpt, llama, transformer, bert), onnx (all but bert), or ctranslate2 (gpt, llama, transformer)."
 NEXT = {
     "huggingface": 'transformers.{loader}.from_pretrained("{folder}")',
-    "onnx": "{loader}; {folder}/regard.json says what the graphs take and give",
+    "onnx": "{loader}; {folder}/regard.json lists the inputs and outputs of each graph",
     "ctranslate2": 'ctranslate2.{loader}("{folder}")',
 }
 """What to do with what was written."""

@@ -50,8 +50,8 @@ def look(
         None, "--figure", metavar="NAME",
         help="Write this figure alone, no page; --out names a .svg, .png or .json. An unknown name lists all.",
     ),
-    layers: str = typer.Option(None, "--layers", metavar="N,…", help="Show only these in full, counted from 0."),
-    heads: str = typer.Option(None, "--heads", metavar="N,…", help="Show only these in full, counted from 0."),
+    layers: str = typer.Option(None, "--layers", metavar="N,…", help="Show only these layers in full, from 0."),
+    heads: str = typer.Option(None, "--heads", metavar="N,…", help="Show only these heads in full, from 0."),
     idea: bool = flag("--idea", "Write an interactive page about the idea of attention; needs no run."),
     as_json: bool = JSON_OPTION,
 ) -> None:

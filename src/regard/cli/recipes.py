@@ -78,7 +78,7 @@ def show_recipe(
     """
     shipped = _shipped()
     if name not in shipped:
-        raise RecipeError(f"there is no recipe {name!r}{nearest(name, shipped)}; shipped are {', '.join(shipped)}")
+        raise RecipeError(f"there is no recipe {name!r}{nearest(name, shipped)}; shipped recipes: {', '.join(shipped)}")
     text = shipped[name].read_text(encoding="utf-8")
     if full:
         from regard.runs.recipe import Recipe

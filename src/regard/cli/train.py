@@ -152,7 +152,7 @@ def write_analysis_page(out: Path) -> Path:
     from regard.runs.load import load
 
     run = load(out)
-    with notes.status("looking at what it has learned"):
+    with notes.status("analysing the trained model"):
         return write_analysis(run, writing_page)
 
 

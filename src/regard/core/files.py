@@ -92,7 +92,7 @@ def read_object(path: Path) -> dict[str, Any]:
     held = read_json(path)
     if not isinstance(held, dict):
         found = type(held).__name__
-        raise RunError(f"{path} holds no JSON object, as it should, but a {found}; put the right file back")
+        raise RunError(f"{path} holds no JSON object, as it should, but a {found}; restore the right file")
     return held
 
 

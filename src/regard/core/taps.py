@@ -207,7 +207,7 @@ def matching_attention(model: nn.Module, pattern: str) -> dict[str, nn.Module]:
     found = {name: mechanism for name, mechanism in points.items() if fnmatchcase(name, pattern)}
     if not found:
         raise OptionError(
-            f"no attention in this model is called {pattern!r}; there is: {', '.join(points) or 'none at all'}"
+            f"no attention in this model is called {pattern!r}; available: {', '.join(points) or 'none at all'}"
         )
     return found
 
@@ -217,7 +217,7 @@ def matching_modules(model: nn.Module, pattern: str) -> dict[str, nn.Module]:
     every = {name: module for name, module in model.named_modules() if name}
     found = {name: module for name, module in every.items() if fnmatchcase(name, pattern)}
     if not found:
-        raise OptionError(f"no module of this model is called {pattern!r}; there is: {', '.join(every)}")
+        raise OptionError(f"no module of this model is called {pattern!r}; available: {', '.join(every)}")
     return found
 
 
@@ -228,7 +228,7 @@ def last_outputs(model: nn.Module, *names: str) -> Iterator[dict[str, Any]]:
     unknown = [name for name in names if name not in modules]
     if unknown:
         raise OptionError(
-            f"no module of this model is called {', '.join(map(repr, unknown))}; there is: "
+            f"no module of this model is called {', '.join(map(repr, unknown))}; available: "
             f"{', '.join(filter(None, modules))}"
         )
     seen: dict[str, Any] = {}

@@ -169,7 +169,7 @@ def _open(path: Path) -> IO[bytes]:
 def _broken(path: Path, whole: int, error: Exception) -> DataError:
     return DataError(
         f"{path}: the compressed file is truncated or broken after {whole:,} whole lines ({error}); "
-        "fetch it or compress it again"
+        "download it or compress it again"
     )
 
 

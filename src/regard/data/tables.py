@@ -187,7 +187,7 @@ def _check_text(columns: Sequence[str], cells: Sequence[Any]) -> None:
             raise ValueError(f"{column!r} is not text but {json.dumps(cell)[:40]}")
         # "\ud800" is legal JSON but no character, and would fail far from here.
         if any("\ud800" <= character <= "\udfff" for character in cell):
-            raise ValueError(f"{column!r} holds half a surrogate pair, which is no character")
+            raise ValueError(f"{column!r} holds half a surrogate pair, which is not a character")
 
 
 def as_text(cell: Any) -> str:

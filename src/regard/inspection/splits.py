@@ -26,7 +26,7 @@ def task_over(run: Run, data: str | Sequence[str] | Sequence[Pair]) -> Task:
         corpus: Any = scored_corpus(run.folder, load_corpus(run.recipe))
         if data not in corpus.splits:
             raise OptionError(
-                f"the recipe's data has no split {data!r} to ask about; there is: {', '.join(corpus.splits) or 'none'}"
+                f"the recipe's data has no split {data!r} to ask about; available: {', '.join(corpus.splits) or 'none'}"
             )
         return build_task(run.recipe, corpus, run.modalities)
     pairs = [one for one in data if isinstance(one, Pair)]

@@ -65,7 +65,7 @@ def kept_examples(file: Path) -> list[dict[str, Any]]:
         held = [None]
     if not all(isinstance(one, dict) for one in held):
         raise RunError(
-            f"{file} is not as the run left it: it holds lines that are no JSON objects; put the "
+            f"{file} is not as the run left it: it holds lines that are not JSON objects; put the "
             "run's own file back, or train again"
         )
     return held

@@ -154,6 +154,6 @@ def find(recipe: str | Path) -> Path:
     if path.is_file():
         return path
     raise RecipeError(
-        f"there is no recipe {str(recipe)!r}{nearest(str(recipe), shipped)}; shipped are "
+        f"there is no recipe {str(recipe)!r}{nearest(str(recipe), shipped)}; shipped recipes: "
         f"{', '.join(shipped)}; a file of your own is named by its path"
     )

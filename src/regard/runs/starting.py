@@ -198,7 +198,7 @@ def freeze(model: nn.Module, patterns: Sequence[str]) -> list[str]:
     idle = [pattern for pattern in patterns if not any(matches(name, [pattern]) for name in names)]
     if idle:
         raise RecipeError(
-            f"start.frozen: nothing is called {', '.join(map(repr, idle))}; there is: {', '.join(names)}"
+            f"start.frozen: nothing is called {', '.join(map(repr, idle))}; available: {', '.join(names)}"
         )
     chosen = [name for name in names if matches(name, patterns)]
     for name in chosen:

@@ -133,7 +133,7 @@ def gather(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, told: Observ
         folder.clear()
         folder.checkpoints.mkdir(exist_ok=True)
         write_json(folder.environment, machine.environment(machine.choose_device(recipe.device)))
-    told.on_phase("learning how to read it" if not recipe.input.is_text else "learning the tokenizer")
+    told.on_phase("measuring the training data" if not recipe.input.is_text else "learning the tokenizer")
     modalities = _modalities(recipe, corpus, folder, ranks)
     check_vocabulary(recipe.start, modalities, corpus)
     task = build_task(recipe, corpus, modalities)

@@ -184,7 +184,7 @@ class Classification:
         item = self.modality.encode([raw])[0]
         cut = self.modality.cut(item)
         if cut:
-            what = f"the {self.modality.name}, the symbols around it among them,"
+            what = f"the {self.modality.name}, including its special symbols,"
             check_probe_length(self.modality.size(item) + cut, self.max_length, what)
         return self.probe_examples(session, [Classified(item, 0)])
 

@@ -179,7 +179,7 @@ class MaskedLanguageModelling(RunningTextTask):
         specials = self.tokenizer.specials
         inside = self.filling(session).reader.encode(raw, add_special_tokens=False).ids
         ids = (specials.sos, *inside, specials.eos)
-        check_probe_length(len(ids), max_length_of(session.model), "the text, the symbols around it among them,")
+        check_probe_length(len(ids), max_length_of(session.model), "the text, including its special symbols,")
         return self.probe_examples(session, [without_masks(np.array(ids))])
 
     def probe_examples(self, session: Session, items: Sequence[Any]) -> Probe:

@@ -67,7 +67,7 @@ def check_probe_length(length: int, most: int, what: str) -> None:
 
 
 def check_enclosed(text: Enclosed, most: int) -> None:
-    check_probe_length(len(text.tokens) + text.cut, most, "the text, the symbols around it among them,")
+    check_probe_length(len(text.tokens) + text.cut, most, "the text, including its special symbols,")
 
 
 def check_no_target(target: str, name: str = "text") -> None:

@@ -214,7 +214,7 @@ class Tagging:
     def entities(self, session: Session, texts: Sequence[str]) -> list[list[Entity]]:
         """The entities of each text, in order."""
         if not self.bio:
-            raise OptionError("the tags of this run are no BIO tags, and make no entities; ask for the tags of words")
+            raise OptionError("the tags of this run are not BIO tags, so there are no entities; ask for words")
         return self.groups(session, texts)
 
     def groups(self, session: Session, texts: Sequence[str]) -> list[list[Entity]]:

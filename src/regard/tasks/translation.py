@@ -143,7 +143,7 @@ class Translation:
         check_piece_counts([source], limits[0])
         search = None if target else self.searched(session, source)
         answer = self.vocabularies.target.encode(target.strip()) if search is None else search.answers[0].tokens
-        check_probe_length(1 + len(answer), limits[1], "the target, its opening symbol among them,")
+        check_probe_length(1 + len(answer), limits[1], "the target, including its opening symbol,")
         pair = EncodedPair(np.asarray(source, np.int64), np.asarray(answer, np.int64))
         return replace(self.probe_examples(session, [pair]), search=search)
 

@@ -27,7 +27,7 @@ def launch_ranks(count: int, words: Sequence[str]) -> Iterator[None]:
         return
     cores = os.cpu_count() or 1
     if count > cores:
-        raise OptionError(f"--ranks {count} on {cores} cores would wait for one another; give at most {cores}")
+        raise OptionError(f"--ranks {count} on {cores} cores cannot run at the same time; give at most {cores}")
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores // count)))
     os.environ |= {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     command = [sys.executable, "-m", "regard.cli.main", *words]

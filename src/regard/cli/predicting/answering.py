@@ -111,5 +111,5 @@ def with_context(questions: list[str], context: str) -> list[str]:
     """Every question with the context behind it; an empty question stays empty."""
     both = {place: "" for place, question in enumerate(questions) if TAB in question}
     if both:
-        raise InputError("--context gives the context, and there is another behind a tab in", both, "leave one out")
+        raise InputError("--context gives the context, and there is another one after a tab in", both, "leave one out")
     return [f"{question}{TAB}{context}" if question.strip() else "" for question in questions]

@@ -23,7 +23,7 @@ def check_combination(texts: list[str], given: Mapping[str, Any]) -> None:
         raise OptionError("give texts on the command line or --file, not both")
     if prompting and there(*OF_TEXTS):
         named = ", ".join(there(*OF_TEXTS))
-        raise OptionError(f"--prompt and --interactive take nothing that belongs to texts; leave out {named}")
+        raise OptionError(f"--prompt and --interactive cannot be combined with options for texts; leave out {named}")
     if given["interactive"] and (texts or there("file", "prompt", "json")):
         raise OptionError("--interactive asks for its prompts itself; leave out texts, --file, --prompt and --json")
     if given["prompt"] is not None and (texts or given["file"] is not None):
@@ -31,7 +31,7 @@ def check_combination(texts: list[str], given: Mapping[str, Any]) -> None:
     if given["echo"] and given["prompt"] == "":
         raise OptionError("--echo prints the prompt, and this one is empty; leave it out")
     if "" in given["stop"]:
-        raise OptionError("--stop takes the text before which an answer ends, and found an empty one; leave it out")
+        raise OptionError("--stop is empty; give the text before which an answer ends, or leave it out")
     if texts and given["skip"] is not None:
         raise OptionError("--skip leaves out lines of --file or of standard input, not texts; leave it out")
     if given["json"] and given["jsonl"]:
@@ -45,7 +45,7 @@ def check_reference(there: Callable[..., list[str]], engine: str) -> None:
     decoding = there(*DECODING_OPTIONS, "max_tokens", "n_best")
     if decoding:
         raise OptionError(
-            "--reference scores given answers and decodes nothing; leave out the way of decoding: "
+            "--reference scores given answers and decodes nothing; leave out the decoding options: "
             + ", ".join(decoding)
         )
     if engine != "torch":

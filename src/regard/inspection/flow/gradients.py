@@ -146,7 +146,7 @@ def first_match(model: nn.Module, pattern: str) -> str:
     for name in names:
         if fnmatchcase(name, pattern):
             return name
-    raise OptionError(f"no module of this model is called {pattern!r}; there is: {', '.join(names)}")
+    raise OptionError(f"no module of this model is called {pattern!r}; available: {', '.join(names)}")
 
 
 @contextmanager

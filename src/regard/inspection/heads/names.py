@@ -56,7 +56,7 @@ def check_heads(model: nn.Module, heads: Iterable[HeadAt]) -> None:
     ]
     if wrong:
         there = ", ".join(f"{name} (0 to {head_count(model, name) - 1})" for name in points)
-        raise OptionError(enumerate_problems("no such head", wrong) + f"; there is: {there or 'none at all'}")
+        raise OptionError(enumerate_problems("no such head", wrong) + f"; available: {there or 'none at all'}")
 
 
 def kind_of(model: nn.Module, name: str) -> Kind:

@@ -66,7 +66,7 @@ def stack_of(model: nn.Module, kind: Kind | None = None) -> list[str]:
     if chosen is None or chosen not in stacks:
         raise OptionError(
             f"{type(model).__name__} has no layers in which a text reads itself"
-            + (f" as {kind!r}; there is: {', '.join(stacks) or 'none at all'}" if kind else "; see reading.read")
+            + (f" as {kind!r}; available: {', '.join(stacks) or 'none at all'}" if kind else "; see reading.read")
         )
     return stacks[chosen]
 

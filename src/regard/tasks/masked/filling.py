@@ -79,7 +79,7 @@ class Filling:
         most = max_length_of(self.model)
         long = {place: f"{len(row)} tokens" for place, row in enumerate(rows) if most and len(row) > most}
         if long:
-            title = f"the model reads {most} tokens, the symbols around a text among them, and more have"
+            title = f"the model reads {most} tokens, including the special symbols around a text, and more have"
             raise InputError(title, long, "shorten them")
         return rows
 

@@ -105,8 +105,7 @@ class Embedder:
 
     @torch.inference_mode()
     def states(self, texts: Sequence[str]) -> list[Tensor]:
-        """states_SD of every token, the symbols around a text among them, in the order of the texts; a warning counts
-        what had to be cut."""
+        """states_SD of every token, special symbols included, in the order of the texts; warns of cuts."""
         made = self.enclose(texts)
         self.warn_truncated(sum(one.cut > 0 for one in made), len(made))
         found: dict[int, Tensor] = {}

@@ -64,7 +64,7 @@ class Tables(Discoverer):
         found = Findings(choice.task, data, files, entries, tallies, given_name, answer_name, "row", measure)
         found.observations += [f"{table.path.name}: {seen(table)}" for own in read.values() for table in own]
         found.observations += [*unused(first, choice), *given.told_aside()]
-        found.observations += [f"left aside, as no tables: {listed(aside)}"] if aside else []
+        found.observations += [f"ignored, since they are not tables: {listed(aside)}"] if aside else []
         found.reasons += [*choice.reasons, *reasons_of_form(first)]
         found.warnings += [*warnings, *split_column(first, choice)]
         return found.discovery()
@@ -112,7 +112,7 @@ def differs(table: Table, first: Table, wanted: Sequence[str]) -> str:
     if table.dialect.separator != first.dialect.separator:
         return f"its cells are separated by {table.dialect.separator!r}, the others by {first.dialect.separator!r}"
     both = {table.dialect.quotes, first.dialect.quotes}
-    return "quotation marks hold cells together in only one of them" if both == {True, False} else ""
+    return "quotation marks enclose cells in only one of them" if both == {True, False} else ""
 
 
 # -- how the table is written -----------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def reasons_of_form(table: Table) -> list[str]:
         separator = table.dialect.separator
         reasons.append(f"{SEPARATOR_NAMES.get(separator, separator)} between cells")
     if table.dialect.quotes is False:
-        reasons.append("quotation marks are text, and hold no cells together")
+        reasons.append("quotation marks are ordinary characters and do not enclose cells")
     return reasons
 
 
