@@ -1,4 +1,4 @@
-"""Files instead of a recipe: what they hold is looked at, said, and becomes a recipe."""
+"""Files instead of a recipe: looks at them, says what they hold, and makes a recipe."""
 
 from __future__ import annotations
 

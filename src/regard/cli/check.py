@@ -1,4 +1,4 @@
-"""``regard check``: does a run give the same answers whichever way it is asked?"""
+"""``regard check``: does a run give the same answers in every way it can be run?"""
 
 from __future__ import annotations
 

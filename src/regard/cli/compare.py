@@ -1,4 +1,4 @@
-"""``regard compare``: recipes trained under one roof, with one score and one report."""
+"""``regard compare``: trains recipes on the same data with the same budget and reports them side by side."""
 
 from __future__ import annotations
 

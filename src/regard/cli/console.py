@@ -1,4 +1,4 @@
-"""What the user sees: colour that turns off, progress bars on standard error, JSON alone on standard output."""
+"""Output for the user: colour that can be turned off, progress bars on standard error, JSON on standard output."""
 
 from __future__ import annotations
 

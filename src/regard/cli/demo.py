@@ -1,4 +1,4 @@
-"""``regard demo``: the whole line in a few minutes, on sentences of the small world."""
+"""``regard demo``: trains, scores and shows a translator of the small world in a few minutes."""
 
 from __future__ import annotations
 

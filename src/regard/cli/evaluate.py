@@ -1,4 +1,4 @@
-"""``regard evaluate``: a run is scored, alone or against another."""
+"""``regard evaluate``: scores a run, alone or against another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``regard export``: a run becomes a folder that others read."""
+"""``regard export``: writes a run for Hugging Face, ONNX or CTranslate2."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def export(
     ),
     as_json: bool = JSON_OPTION,
 ) -> None:
-    """Write a run in a format that others read."""
+    """Export a run to Hugging Face, ONNX or CTranslate2."""
     from regard.interop.exporting import export as write
 
     if dtype == "":

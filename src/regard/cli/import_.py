@@ -1,4 +1,4 @@
-"""``regard import``: somebody else's model becomes a run."""
+"""``regard import``: turns a Hugging Face folder into a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``regard init``: files of your own become a recipe, with the reason for every choice."""
+"""``regard init``: writes a recipe for files of your own, with the reason for every choice."""
 
 from __future__ import annotations
 

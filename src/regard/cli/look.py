@@ -1,4 +1,4 @@
-"""``regard look``: a page that shows what happens inside a model on a text, and one for the idea of attention."""
+"""``regard look``: a page that shows what happens inside a model on a text, and one on the idea of attention."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``regard.pipeline``: a task by name, a run, and it is called like a function; without a run it trains a small one."""
+"""``regard.pipeline``: a function for a task, from a run; without a run it trains a small one."""
 
 from __future__ import annotations
 

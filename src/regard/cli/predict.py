@@ -1,4 +1,4 @@
-"""``regard predict``: texts in, answers out, order kept; or a prompt, and how it goes on."""
+"""``regard predict``: answers inputs in order, or continues a prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``regard recipes``: what can be trained without writing a line."""
+"""``regard recipes``: lists and shows the shipped recipes."""
 
 from __future__ import annotations
 

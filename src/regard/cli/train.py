@@ -1,4 +1,4 @@
-"""``regard train``: a recipe becomes a run folder."""
+"""``regard train``: trains a recipe, or files of your own, into a run folder."""
 
 from __future__ import annotations
 

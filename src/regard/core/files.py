@@ -1,4 +1,4 @@
-"""Files that are either there whole or not at all: atomic writing, checksums, JSON."""
+"""Atomic files: written completely or not at all; checksums; JSON."""
 
 from __future__ import annotations
 

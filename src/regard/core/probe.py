@@ -1,4 +1,4 @@
-"""Probe: one input as a run's model sees it, for those who look inside, edit, check and export."""
+"""Probe: one input as a run's model sees it, for inspection, edits, checks and export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sampling leaves out: temperature, top-k, top-p and min-p, each as its definition reads."""
+"""Filters of sampling: temperature, top-k, top-p and min-p, each by its definition."""
 
 from __future__ import annotations
 

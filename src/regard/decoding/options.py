@@ -1,4 +1,4 @@
-"""Decoding strategies as settings: what may be set, in which range, and the search that each one builds."""
+"""Decoding strategies as settings: greedy, beam and sampling, each of which builds its search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sampling: each token by chance, as probable as the model says, with every sentence's own random numbers."""
+"""Sampling: every token is drawn from the model's probabilities, with random numbers of its own per sentence."""
 
 from __future__ import annotations
 

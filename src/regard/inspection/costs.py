@@ -1,4 +1,4 @@
-"""Sets what a layer costs in theory beside what it costs here: recurrence, convolution and self-attention over n and d.
+"""What a layer costs in theory and when timed: recurrence, convolution and self-attention over n and d.
 
 Table 1 of Vaswani et al. 2017 counts the largest term of each. Self-attention is said to be the cheapest while the
 sequence is shorter than the representation is wide, n < d; where that happens on this machine is measured.

@@ -1,4 +1,4 @@
-"""Changes what happens in a model for the length of a ``with`` block: heads off, other weights, patched activations.
+"""Edits a model for the length of a ``with`` block: heads off, other weights, patched activations.
 
 A head is edited where its answer leaves the mechanism, before the heads are joined: what it would have written into
 the residual stream changes, and nothing else does.

@@ -1,4 +1,4 @@
-"""The run's task over a split of its recipe, or over texts of the user's own."""
+"""The run's task over a split of its recipe, or over texts of the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run becomes a folder that others read without any code of ours."""
+"""Exports a run to a folder that other libraries read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a checkpoint is asked when it is checked, in how many ways, and how two answers are compared."""
+"""The inputs of a check, the ways in which a checkpoint is run on them, and the comparison of two answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs on their way to a task: empty texts are left out, and what is wrong is placed among all inputs."""
+"""Prepares the inputs of a task: leaves out empty ones, and names the place of those that are wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A time budget becomes a number of steps, by a short measurement on this machine; the steps are what is kept."""
+"""A time budget becomes a number of steps, by a short measurement on this machine; the recipe keeps the steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several recipes on the same data, with the same tokenizer, seeds and budget: trained, scored, kept side by side.
+"""Several recipes on the same data, with the same tokenizer, seeds and budget: trained and scored.
 
 What was decided (which recipes, how many steps each) stands in ``plan.json`` before the first training starts, so
 that an interrupted comparison goes on where it stopped.

@@ -1,4 +1,4 @@
-"""A run is scored: on its own test split, or on files that the user names; simple methods beside it."""
+"""Scores a run on its own test split or on files of the user, with simple methods beside it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run keeps so that it can be trusted later: the splits that it set aside, hashes of its files."""
+"""Keeps a run trustworthy: the splits that it set aside, and hashes of its files."""
 
 from __future__ import annotations
 

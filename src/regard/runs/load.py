@@ -1,4 +1,4 @@
-"""A run folder becomes a model again: predict, embed, score, align."""
+"""Loads a run folder as a model that predicts, embeds, scores and aligns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two runs on the same sentences: is the difference more than chance?"""
+"""Tests whether the difference between two runs on the same inputs is more than chance."""
 
 from __future__ import annotations
 

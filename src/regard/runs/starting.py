@@ -1,4 +1,4 @@
-"""A run that starts from another: its body and tokenizer, what is frozen, and pieces that both know."""
+"""Starts a run from another: its body and tokenizer, frozen weights, and pieces that both vocabularies have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recipe becomes a run folder: data, tokenizers, model, loop, final weights."""
+"""Trains a recipe into a run folder: data, tokenizers, model, loop, final weights."""
 
 from __future__ import annotations
 

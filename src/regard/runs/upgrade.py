@@ -1,4 +1,4 @@
-"""Old recipes: what was written by an earlier version is read as it was meant, step by step from format to format.
+"""Upgrades recipes of earlier formats, step by step, when they are read.
 
 A recipe in a run folder says its ``format``; those of the first one say none. A recipe that somebody writes needs no
 format: it is of the newest, and a key of an earlier one in it is told what it is called today.

@@ -1,4 +1,4 @@
-"""Files of the user's own, read as the run's own data are read, to be scored."""
+"""Files of the user, read in the same way as the run's own data, to be scored."""
 
 from __future__ import annotations
 

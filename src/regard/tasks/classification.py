@@ -1,4 +1,4 @@
-"""Classification of texts, pictures or whatever else there is a modality for: a head on any body says the class."""
+"""Classification in any modality: a head on any body predicts the class."""
 
 from __future__ import annotations
 

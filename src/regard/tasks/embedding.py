@@ -1,4 +1,4 @@
-"""Sentence embedding: texts that belong together get vectors that are near, learned from pairs and their neighbours."""
+"""Sentence embedding: learned from pairs of texts, with the other texts of the batch as negatives."""
 
 from __future__ import annotations
 

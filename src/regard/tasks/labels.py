@@ -1,4 +1,4 @@
-"""Labels that the data decides: too few of them, and ones that nothing was learned about, are refused."""
+"""Checks labels: at least two are needed, and all must occur in training."""
 
 from __future__ import annotations
 

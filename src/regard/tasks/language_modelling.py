@@ -1,4 +1,4 @@
-"""Language modelling: what comes next, at every position of running text, in windows or in streams.
+"""Language modelling: predicts the next token at every position of running text, in windows or in streams.
 
 Windows are cut from the token stream at a new place every epoch. With ``carry`` the text is read in parallel
 streams instead: the model's state goes on from window to window, the gradient stops at each (truncated

@@ -1,4 +1,4 @@
-"""Constituency parsing as sequence to sequence: a sentence in, its tree out, well-formed whatever the model says."""
+"""Constituency parsing as sequence to sequence: the tree is always well-formed, whatever the model writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tasks share when they make probes: how heads and vocabularies are read out, and what there is room for."""
+"""Shared code for the probes of tasks: how heads and vocabularies are read out, and length limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tagging: a head on any body says of every word which tag it has; BIO tags are grouped into entities."""
+"""Tagging: a head on any body predicts a tag for every word; BIO tags are grouped into entities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which weights a training ends with: an average of the last checkpoints, or those with the best validation loss."""
+"""The final weights of a training: the last ones, an average of checkpoints, or the best by validation loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layer-wise decay: lower layers, which know the most general things, move more slowly (Howard & Ruder 2018)."""
+"""Layer-wise learning-rate decay: lower layers move more slowly (Howard & Ruder 2018)."""
 
 from __future__ import annotations
 

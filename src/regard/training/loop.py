@@ -1,4 +1,4 @@
-"""The training loop: one for every model and task, restartable at any step, to the bit."""
+"""The training loop: one for every model and task; resumes at any step, bit for bit."""
 
 from __future__ import annotations
 

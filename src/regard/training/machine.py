@@ -1,4 +1,4 @@
-"""The machine below: device, threads, the allocator, ranks, and a record of all of it."""
+"""The machine: device, threads, allocator, ranks, and a record of all of them."""
 
 from __future__ import annotations
 

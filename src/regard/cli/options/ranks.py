@@ -1,4 +1,4 @@
-"""Several processes of one command on this machine: each computes a part of every training step."""
+"""The option --ranks: several processes on this machine, each computing a part of every training step."""
 
 from __future__ import annotations
 

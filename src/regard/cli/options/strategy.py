@@ -1,4 +1,4 @@
-"""Decoding options of the command line become a strategy; what does not go together is refused."""
+"""Decoding options of the command line become a strategy; combinations that conflict are refused."""
 
 from __future__ import annotations
 

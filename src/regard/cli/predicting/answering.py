@@ -1,4 +1,4 @@
-"""A chunk of inputs becomes answers: searched for, or given by the user and scored; and aligned, if wanted."""
+"""Answers a chunk of inputs, or scores answers that the user gives; aligns words if asked to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of ``regard predict`` that do not go together, whatever the run: all is said before a run is read."""
+"""Checks which options of ``regard predict`` conflict, before a run is read."""
 
 from __future__ import annotations
 

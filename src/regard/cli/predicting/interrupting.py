@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while answers are written: whole lines stay, and the user is told how to go on."""
+"""Ctrl-C and SIGTERM while answers are written: lines are completed, and the command to continue is shown."""
 
 from __future__ import annotations
 

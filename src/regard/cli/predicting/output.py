@@ -1,4 +1,4 @@
-"""Where answers go: lines of text or of JSON as they are found, or one JSON object when all are."""
+"""Where answers go: lines of text or JSON as they come, or one JSON object at the end."""
 
 from __future__ import annotations
 

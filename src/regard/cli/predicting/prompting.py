@@ -1,4 +1,4 @@
-"""A language model at the terminal: a prompt that is written on token by token, or a conversation."""
+"""A language model at the terminal: continues a prompt token by token, or holds an interactive session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How answers are shown, by what a run answers: texts, labels with probabilities, tagged words, places in a text."""
+"""How answers are printed, by their type: texts, labels with probabilities, tagged words, spans of a context."""
 
 from __future__ import annotations
 

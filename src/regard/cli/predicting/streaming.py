@@ -1,4 +1,4 @@
-"""Inputs are read, answered and written chunk by chunk, in order; whoever stops it is told how to go on."""
+"""Reads, answers and writes inputs chunk by chunk, in order; after an interruption says how to continue."""
 
 from __future__ import annotations
 

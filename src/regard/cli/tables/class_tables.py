@@ -1,4 +1,4 @@
-"""Tables of ``regard evaluate`` for classes: figures by class and by group, who is taken for whom, and errors."""
+"""Tables of ``regard evaluate`` for classes: figures by class and by group, the confusion matrix, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a task may be able to do beyond its six methods: small Protocols, asked for by ``isinstance``.
+"""Capabilities that a task may have beyond its six methods: small Protocols, tested by ``isinstance``.
 
 A task that has the methods of a capability has the capability; ``tests/laws`` holds every task to what it declares.
 """

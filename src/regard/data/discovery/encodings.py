@@ -1,4 +1,4 @@
-"""Is a file text in UTF-8? If not, what it seems to be, and how it becomes that."""
+"""Is a file UTF-8 text? If not, what it seems to be, and how to convert it."""
 
 from __future__ import annotations
 

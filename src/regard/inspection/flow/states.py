@@ -1,4 +1,4 @@
-"""States on their way to an answer, layer by layer, as they pass."""
+"""The states of a model layer by layer, for one input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How loud things are on the way: the residual stream after each layer, what each head writes into it, what fires.
+"""Norms in the residual stream after each layer, what each head writes into it, and which neurons fire.
 
 A head's share of an attention's output is its answer times its slice of the output matrix; the shares of all heads and
 the bias add up to the output (Elhage et al. 2021).

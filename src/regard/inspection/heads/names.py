@@ -1,4 +1,4 @@
-"""Which heads a model has, by the name of the attention that owns them, and what each of these reads."""
+"""The heads of a model: the name of the attention that owns them, and what each of them reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attention is not explanation, shown on a model of one's own, in two experiments.
+"""Two experiments that test whether attention explains the answers of a model.
 
 First: does a head's weight on a token tell what happens to the answer when the token is taken away? Kendall's τ between
 the two, row by row. Second: does the answer survive when a head reads with uniform or shuffled weights? Where it does,

@@ -1,4 +1,4 @@
-"""Attention rollout: of which input tokens a state is made after several layers (Abnar & Zuidema 2020).
+"""Attention rollout: which input tokens a state is composed of after several layers (Abnar & Zuidema 2020).
 
 Each layer mixes what its heads read on average with what the residual path carries on, half and half; the mixtures are
 multiplied from the first layer to the last. It knows nothing of values, norms and feed-forward networks.

@@ -1,4 +1,4 @@
-"""A run becomes a CTranslate2 folder: where the user wants it, or kept beside the weights that it was made of."""
+"""Converts a run to a CTranslate2 folder, at a path of the user or cached inside the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CTranslate2 as an engine: the answers of a run's converted model, from C++ instead of torch."""
+"""CTranslate2 as an engine: decodes with the converted model, in C++ instead of torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model of ours in CTranslate2's words: what it can express, and its specification filled with our weights.
+"""A model as a CTranslate2 specification: what can be expressed, and the weights filled in.
 
 Everything here reads modules and settings; ``ctranslate2`` itself is imported where a specification is made.
 """

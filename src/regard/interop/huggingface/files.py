@@ -1,4 +1,4 @@
-"""The weights in a Hugging Face folder: one file or many shards, safetensors or, if it must be, pickles."""
+"""The weights in a Hugging Face folder: one file or shards, safetensors or, on request, pickles."""
 
 from __future__ import annotations
 

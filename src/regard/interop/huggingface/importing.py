@@ -1,4 +1,4 @@
-"""A Hugging Face folder becomes a run folder."""
+"""Imports a Hugging Face folder as a run folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings under two names: their config.json and our model table, and what neither side may ignore."""
+"""Settings under two names, between config.json and our ``[model]`` table, and which of them must agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run becomes ONNX graphs with free batch and length, tokenizers, and a page of JSON that says how to call them."""
+"""Exports a run as ONNX graphs with dynamic batch and length, tokenizers, and a JSON file that describes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large a model: the largest that sees enough in the time there is, measured on this machine."""
+"""The size of a model: the largest that sees enough data within the time, measured on this machine."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Hidden words: where texts are cut, what is hidden, and what a model would put there."""
+"""Masked texts: how running text is cut, which tokens are masked, and how a model fills them in."""

@@ -1,4 +1,4 @@
-"""What stands behind a mask: texts with gaps, and the words that a model would put there."""
+"""Fills masks: the words that a model would put in the gaps of a text."""
 
 from __future__ import annotations
 

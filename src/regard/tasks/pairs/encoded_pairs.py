@@ -1,4 +1,4 @@
-"""The pairs of a corpus as numbers, epoch by epoch: which are learned from, how often, and in which pieces."""
+"""The pairs of a corpus as token ids, epoch by epoch: which are used, how often, and how they are segmented."""
 
 from __future__ import annotations
 

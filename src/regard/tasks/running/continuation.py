@@ -1,4 +1,4 @@
-"""How a text goes on: prompts to continuations, further than the context reaches, up to a stop string."""
+"""Continues prompts, beyond the length that the model reads, until a stop string."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question before its context, as a model reads them: long contexts in windows that overlap, spans as characters."""
+"""A question and its context as input: long contexts in overlapping windows, answers as character spans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences as a tagger reads them: stretches within its window, and of every word in them where it is heard."""
+"""Sentences as a tagger reads them: long ones in windows, and the position that stands for every word."""
 
 from __future__ import annotations
 

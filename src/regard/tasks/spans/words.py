@@ -1,4 +1,4 @@
-"""Words and their pieces: which piece speaks for a word, and in which window of a long sentence it is heard."""
+"""Words and their pieces: which piece represents a word, and in which window of a long sentence it is tagged."""
 
 from __future__ import annotations
 

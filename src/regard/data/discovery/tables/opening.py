@@ -1,4 +1,4 @@
-"""A table as it is found: what stands between its cells, whether its first line names columns, evenly taken rows."""
+"""Opens a table: its separator, whether the first line names columns, and evenly taken rows."""
 
 from __future__ import annotations
 
