@@ -207,7 +207,7 @@ def test_squads_files_are_questions(tmp_path: Path) -> None:
     assert (found.task, found.data["validation"]) == ("question-answering", str(tmp_path / "dev.json"))
     assert "train.json: 31 questions, 1 of them without an answer in the context" in told(found)
     write(tmp_path, {"train.json": json.dumps(held)[:-9]})
-    assert "begins as SQuAD's files do, but is no whole JSON object" in refusal(tmp_path, "train.json")
+    assert "begins like a SQuAD file, but is not a complete JSON object" in refusal(tmp_path, "train.json")
 
 
 # -- folders for each class -------------------------------------------------------------------------------------
