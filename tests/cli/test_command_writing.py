@@ -107,7 +107,7 @@ def test_scores_and_samples_are_shown(writer: Path) -> None:
         (("--interactive", "--json"), "--interactive asks for its prompts itself"),
         (("a", "--stop", ""), "--stop is empty; give the text before which an answer ends"),
         (("--prompt", "", "--echo"), "--echo prints the prompt, and this one is empty"),
-        (("--prompt", "a", "--reference", "in.txt"), "cannot be combined with options for texts; leave out --reference"),
+        (("--prompt", "a", "--reference", "in.txt"), "options for texts; leave out --reference"),
         (("--interactive", "--scores", "--alignment"), "leave out --scores, --alignment"),
         (("--prompt", "a", "--greedy", "--min-p", 0.1), "do not go together"),
     ],
