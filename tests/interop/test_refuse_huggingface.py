@@ -128,7 +128,7 @@ KNOWN = (
 )
 def test_an_unknown_architecture_lists_the_known(copy: Copy, changes: dict[str, Any], found: str) -> None:
     said = refused(change_config(copy("gpt2"), **changes))
-    assert said.endswith(f"{found} is not known here; {KNOWN}")
+    assert said.endswith(f"{found} is not supported; {KNOWN}")
 
 
 @pytest.mark.parametrize(
