@@ -119,7 +119,7 @@ def test_references_that_are_no_trees_are_named_by_their_lines(tmp_path: Path) -
     sources.write_text("\nthe cat\n", encoding="utf-8")
     trees.write_text("\n(S (NP the))\n", encoding="utf-8")
     found = regard("predict", kind("parsing").run, "--file", sources, "--reference", trees).error
-    assert "no trees over the words of their sentences: line 2 (" in found
+    assert "not trees over the words of their sentences: line 2 (" in found
 
 
 def test_a_context_is_given_once(tmp_path: Path) -> None:

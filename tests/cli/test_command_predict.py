@@ -156,7 +156,7 @@ def test_sampling_is_a_function_of_the_seed(run: Path) -> None:
         (("--reference", "in.txt", "--stop", "x"), "scores given answers and writes none; leave out --stop"),
         (("--file", "in.txt"), "give texts on the command line or --file, not both"),
         (("--reference", "in.txt", "--beam", "2"), "--reference scores given answers and decodes nothing"),
-        (("--reference", "in.txt", "--seed", "0", "--max-tokens", "3"), "the way of decoding: --seed, --max-tokens"),
+        (("--reference", "in.txt", "--seed", "0", "--max-tokens", "3"), "the decoding options: --seed, --max-tokens"),
         (("--greedy", "--seed", "3"), "--seed belongs to sampling, and --greedy is deterministic"),
         (("--seed", "3"), "and this run's own decoding (greedy) is deterministic; add --temperature T"),
     ],

@@ -120,7 +120,7 @@ def test_a_pattern_without_a_match_lists_what_there_is(model: Transformer) -> No
     assert str(caught.value) == (
         f"no attention in this model is called 'decoder.*.crosss'; available: {', '.join(EVERY_POINT)}"
     )
-    with pytest.raises(OptionError, match="there is: none at all"), record(nn.Linear(2, 3), "*"):
+    with pytest.raises(OptionError, match="available: none at all"), record(nn.Linear(2, 3), "*"):
         pass
 
 

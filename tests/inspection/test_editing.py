@@ -172,7 +172,7 @@ def test_heads_that_are_not_there_are_named_together() -> None:
         pass
     assert str(caught.value) == (
         "no such head: 2 problems\n  - head 0 of 'cross'\n  - head 4 of 'stack.layers.0.attention'; "
-        "there is: stack.layers.0.attention (0 to 3), stack.layers.1.attention (0 to 3)"
+        "available: stack.layers.0.attention (0 to 3), stack.layers.1.attention (0 to 3)"
     )
 
 

@@ -312,7 +312,7 @@ def test_the_command_says_what_comes_next(
     said = " ".join(capsys.readouterr().out.split())
     assert "model.onnx, " in said
     assert "next: onnxruntime.InferenceSession; " in said
-    assert "regard.json says what the graphs take and give" in said
+    assert "regard.json lists the inputs and outputs of each graph" in said
 
 
 def test_attention_with_a_memory_of_its_own_is_refused() -> None:

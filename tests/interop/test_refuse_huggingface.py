@@ -108,7 +108,7 @@ def test_the_command_says_it_without_a_traceback(tmp_path: Path, capsys: pytest.
 # -- settings ---------------------------------------------------------------------------------------------------
 
 KNOWN = (
-    "known are GPT2LMHeadModel (model_type 'gpt2'), LlamaForCausalLM (model_type 'llama'), "
+    "known: GPT2LMHeadModel (model_type 'gpt2'), LlamaForCausalLM (model_type 'llama'), "
     "MarianMTModel (model_type 'marian'), PegasusForConditionalGeneration (model_type 'pegasus'), "
     "BertForMaskedLM, BertModel, BertForPreTraining (model_type 'bert'), "
     "RobertaForMaskedLM, RobertaModel (model_type 'roberta'), "
@@ -128,7 +128,7 @@ KNOWN = (
 )
 def test_an_unknown_architecture_lists_the_known(copy: Copy, changes: dict[str, Any], found: str) -> None:
     said = refused(change_config(copy("gpt2"), **changes))
-    assert said.endswith(f"{found} is not known here; {KNOWN}")
+    assert said.endswith(f"{found} is not supported; {KNOWN}")
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,7 @@ def test_lines_with_another_number_of_values_are_all_named(tmp_path: Path) -> No
         "0. Correct these lines, or download the file again"
     )
     path = write(tmp_path / "header.txt", b"9 3\n" + content)
-    assert "but line 7 has 2; line 8 has 4; line 9 has 5; line 10 has 0. Mend" in refusal(path)
+    assert "but line 7 has 2; line 8 has 4; line 9 has 5; line 10 has 0. Correct" in refusal(path)
 
 
 def test_a_text_file_that_was_cut_off_is_refused_at_its_last_line(tmp_path: Path) -> None:
@@ -233,7 +233,7 @@ def test_the_list_of_problems_ends_after_twenty(tmp_path: Path) -> None:
     lines = [f"w{number} 1 2" if 30 <= number < 53 else f"w{number} 1 2 3" for number in range(1, 81)]
     said = refusal(write(tmp_path / "v.txt", "\n".join(lines)))
     assert said.count(" has 2") == 20
-    assert "line 49 has 2; and 3 more. Mend" in said
+    assert "line 49 has 2; and 3 more. Correct" in said
 
 
 def test_values_that_are_no_numbers_are_all_named(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_values_that_are_no_numbers_are_all_named(tmp_path: Path) -> None:
         "(',') has '1_0', 'inf', '1e39'; line 5 ('Größe') has ''. Correct these lines, or download the file again"
     )
     path = write(tmp_path / "long.txt", "the a b c d\nok 1 2 3 4\nas 1 2 3 4\n")
-    assert "line 1 ('the') has 'a', 'b', 'c'…. Mend" in refusal(path, 4)
+    assert "line 1 ('the') has 'a', 'b', 'c'…. Correct" in refusal(path, 4)
 
 
 def test_binary_values_that_are_no_numbers_are_all_named(tmp_path: Path) -> None:
