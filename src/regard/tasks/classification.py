@@ -36,7 +36,15 @@ from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
 from regard.tasks.noting import note_changes
-from regard.tasks.probing import check_no_target, check_room, forward_head, grid_axis, head_logits, room_of
+from regard.tasks.probing import (
+    check_no_target,
+    check_room,
+    forward_head,
+    grid_axis,
+    head_logits,
+    pixels_of,
+    room_of,
+)
 from regard.tasks.reading import check_length, logits_of
 from regard.tasks.yardsticks import class_yardsticks, picture_class_yardstick, summary_class_yardsticks
 
@@ -129,7 +137,9 @@ class Classification:
         self._encoded = {} if self.modality.lazy else {
             split: self.encode(own, split) for split, own in corpus.splits.items()
         }  # fmt: skip
-        self._sizes = {split: self.sizes_of(own, split) for split, own in corpus.splits.items()} if self.modality.lazy else {}
+        self._sizes = {
+            split: self.sizes_of(own, split) for split, own in corpus.splits.items() if self.modality.lazy
+        }  # fmt: skip
         self.static_shapes = self.modality.lazy and len(np.unique(self._sizes.get("train", ()))) <= 1
         self._weights_C = self._class_weights() if config.balance == "classes" and "train" in corpus.splits else None
 
@@ -192,7 +202,7 @@ class Classification:
                 axis=grid_axis(session.model, modality.axis(first)),
                 answers=lambda logits_TW: self.ranked(logits_TW[0].detach().double().softmax(-1).cpu().numpy()),
                 text=modality.describe(first),
-                pixels_HWC=modality.pixels(first) if isinstance(modality, ShowsPixels) else None,
+                pixels_HWC=pixels_of(session.model, modality, first),
             )
         )  # fmt: skip
 

@@ -54,6 +54,15 @@ class HasGrid(Protocol):
 
 
 @runtime_checkable
+class ReadsAgain(Protocol):
+    """A body, or its front, that reads an input several times over, one reading after the other in one sequence."""
+
+    def readings(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """How many positions each reading of an input of this shape has; () where it is read once."""
+        ...
+
+
+@runtime_checkable
 class ReadsAndWrites(Protocol):
     """A model with a source and an answer, which may have limits of their own."""
 

@@ -96,7 +96,7 @@ class Corrects(Protocol):
 
 @runtime_checkable
 class Summarises(Protocol):
-    """A modality that says in equally many numbers what each input is like, so that simple methods can learn from it."""
+    """A modality that says of each input in equally many numbers what it is like, for simple methods to learn from."""
 
     @property
     def summary_name(self) -> str:

@@ -42,8 +42,10 @@ class Hierarchy(nn.Module):
     def __init__(self, config: HierarchyConfig, port: Arrays, width: int) -> None:
         super().__init__()
         self.sizes = config.sizes
+        others = port.shape[1:]
         self.levels = nn.ModuleList(
-            Patches(port.channels, port.shape, (size, *port.shape[1:]), width, class_token=False) for size in self.sizes
+            Patches(port.channels, (-(-port.shape[0] // size) * size, *others), (size, *others), width, False)
+            for size in self.sizes
         )
         self.level_embedding = nn.Parameter(torch.randn(len(self.sizes), width) * SPREAD)
         self.class_tokens = int(config.class_token)
@@ -52,7 +54,10 @@ class Hierarchy(nn.Module):
         self.grid = self.cells(port.shape)
 
     def cells(self, shape: Sequence[int]) -> tuple[int, ...]:
-        return (sum(-(-shape[0] // size) for size in self.sizes),)
+        return sum(self.readings(shape)), *[1] * (len(shape) - 1)
+
+    def readings(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return tuple(-(-shape[0] // size) for size in self.sizes)
 
     def forward(self, inputs: Inputs) -> Embedded:
         read = [level(inputs) for level in self.levels]

@@ -52,7 +52,7 @@ class Augmentation(Config):
     def draw(self, frames: int, bins: int, generator: np.random.Generator) -> Change:
         """A change for one sound. Every draw is made whatever is configured, so that one setting alters no other."""
         moved = self.shift * generator.uniform(-1, 1)
-        noise = generator.uniform(*self.noise) if self.noise else generator.random()
+        noise = generator.uniform(self.noise[0], self.noise[1]) if self.noise else generator.random()
         seed = int(generator.integers(2**31))
         in_time, in_pitch = generator.spawn(2)
         hidden = tuple(span(frames, self.time_mask, in_time) for _ in range(self.time_masks))

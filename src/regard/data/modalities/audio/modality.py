@@ -1,4 +1,4 @@
-"""The audio modality: sounds of one rate and any length, as spectrograms or waveforms, normalised by training sounds."""
+"""The audio modality: sounds of one rate and any length, as spectrograms or waveforms, normalised as in training."""
 
 from __future__ import annotations
 

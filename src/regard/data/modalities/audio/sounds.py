@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import numpy as np
 
 from regard.core.errors import DataError
-from regard.data.examples import OfClass, Recorded
+from regard.data.examples import OfClass
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""Spectrograms as pure functions: frames of a signal, their spectrum, and a bank of filters spaced as pitch is heard."""
+"""Spectrograms as pure functions: frames of a signal, their spectrum, and filters that are spaced as pitch is heard."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def hertz_of_mel(mel_M: Tensor) -> Tensor:
 
 
 def mel_filters(bins: int, points: int, rate: int, low: float, high: float) -> Tensor:
-    """filters_MF: triangles of height 1 whose corners stand evenly on the mel scale from ``low`` to ``high`` hertz; each
-    begins where the one before has its peak. F are the ``points`` / 2 + 1 frequencies of a spectrum."""
+    """filters_MF: triangles of height 1 whose corners stand evenly on the mel scale from ``low`` to ``high`` hertz, so
+    that each begins where the one before has its peak. F are the ``points`` / 2 + 1 frequencies of a spectrum."""
     corners = hertz_of_mel(torch.linspace(mel_of_hertz(low), mel_of_hertz(high), bins + 2, dtype=torch.float64))
     frequencies_F = torch.arange(points // 2 + 1, dtype=torch.float64) * rate / points
     left, middle, right = (corners[place : place + bins, None] for place in range(3))
