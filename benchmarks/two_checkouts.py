@@ -3,8 +3,8 @@
     python benchmarks/two_checkouts.py OTHER [--data FOLDER] [--rounds 5] [--steps 40]
 
 OTHER is a checkout (git worktree add ../other COMMIT) whose code runs in this environment. A run that it trains is
-decoded by both, eight times, of which the fastest counts: the answers must be the same. Prints ratios, this one by the other; absolute figures depend on the
-machine and on who else uses it.
+decoded by both, eight times, of which the fastest counts: the answers must be the same. Prints ratios, this one by the
+other; absolute figures depend on the machine and on who else uses it.
 """
 
 import argparse

@@ -212,7 +212,7 @@ def check_mechanism(mechanism: object) -> None:
         needed = ("causal", "cacheable", "has_matrix", "keeps_keys", "weights", "new_cache")
         lacking = [name for name in needed if name not in dir(mechanism)]
         raise OptionError(
-            f"{type(mechanism).__name__} is no attention mechanism yet: it lacks {', '.join(lacking)}; see Mechanism "
+            f"{type(mechanism).__name__} is not an attention mechanism: it lacks {', '.join(lacking)}; see Mechanism "
             "in regard.core.seams, or take regard.attention.mechanism.MatrixMechanism for its base"
         )
 

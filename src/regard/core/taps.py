@@ -62,7 +62,7 @@ class Attention:
         if not self.mechanism.has_matrix:
             raise NoMatrix(
                 f"{self.name}: {type(self.mechanism).__name__} never forms attention weights, so there are none to "
-                "show; read what it answers with regard.core.taps.answers, or choose other names"
+                "show; read its outputs with regard.core.taps.record_attention_outputs, or choose other names"
             )
         if self.continued:
             raise OptionError(
@@ -214,7 +214,7 @@ def matching_attention(model: nn.Module, pattern: str) -> dict[str, nn.Module]:
     found = {name: mechanism for name, mechanism in points.items() if fnmatchcase(name, pattern)}
     if not found:
         raise OptionError(
-            f"no attention in this model is called {pattern!r}; there is: {', '.join(points) or 'none at all'}"
+            f"no attention in this model is called {pattern!r}; available: {', '.join(points) or 'none at all'}"
         )
     return found
 
@@ -224,18 +224,18 @@ def matching_modules(model: nn.Module, pattern: str) -> dict[str, nn.Module]:
     every = {name: module for name, module in model.named_modules() if name}
     found = {name: module for name, module in every.items() if fnmatchcase(name, pattern)}
     if not found:
-        raise OptionError(f"no module of this model is called {pattern!r}; there is: {', '.join(every)}")
+        raise OptionError(f"no module of this model is called {pattern!r}; available: {', '.join(every)}")
     return found
 
 
 @contextmanager
-def outputs(model: nn.Module, *names: str) -> Iterator[dict[str, Any]]:
+def last_outputs(model: nn.Module, *names: str) -> Iterator[dict[str, Any]]:
     """Keeps what the named modules gave last, by name: ``with outputs(model, "layers.0", "layers.1") as seen:``."""
     modules = dict(model.named_modules())
     unknown = [name for name in names if name not in modules]
     if unknown:
         raise OptionError(
-            f"no module of this model is called {', '.join(map(repr, unknown))}; there is: "
+            f"no module of this model is called {', '.join(map(repr, unknown))}; available: "
             f"{', '.join(filter(None, modules))}"
         )
     seen: dict[str, Any] = {}
@@ -244,7 +244,7 @@ def outputs(model: nn.Module, *names: str) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def passing(model: nn.Module, *patterns: str) -> Iterator[dict[str, list[Any]]]:
+def record_outputs(model: nn.Module, *patterns: str) -> Iterator[dict[str, list[Any]]]:
     """Keeps everything that matching modules give, call by call."""
     modules = {name: one for pattern in patterns for name, one in matching_modules(model, pattern).items()}
     seen: dict[str, list[Any]] = {name: [] for name in modules}
@@ -253,7 +253,7 @@ def passing(model: nn.Module, *patterns: str) -> Iterator[dict[str, list[Any]]]:
 
 
 @contextmanager
-def answers(model: nn.Module, pattern: str) -> Iterator[dict[str, list[Tensor]]]:
+def record_attention_outputs(model: nn.Module, pattern: str) -> Iterator[dict[str, list[Tensor]]]:
     """Keeps what matching attention answers, out_BHTV by head, call by call; also where there is no matrix."""
     mechanisms = matching_attention(model, pattern)
     seen: dict[str, list[Tensor]] = {name: [] for name in mechanisms}

@@ -1,4 +1,4 @@
-"""A run becomes ONNX graphs with free batch and length, tokenizers, and a page of JSON that says how to call them."""
+"""Exports a run as ONNX graphs with dynamic batch and length, tokenizers, and a JSON file that describes them."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def graphs_of(run: Run) -> list[Graph]:
     kind = run.recipe.model.kind
     if kind not in GRAPHS:
         known = ", ".join(map(repr, GRAPHS))
-        raise OptionError(f"{run.folder.path}: model.kind = {kind!r} cannot be exported to ONNX; what can is {known}")
+        raise OptionError(f"{run.folder.path}: model.kind = {kind!r} cannot be exported to ONNX; supported: {known}")
     check_keys_are_kept(run.model)
     return GRAPHS[kind](run.model.cpu().float().eval(), run.vocabularies.target.size)
 
@@ -126,7 +126,7 @@ def write_graph(graph: Graph, path: Path) -> None:
                 verbose=False,
             )
         except torch.onnx.OnnxExporterError as error:
-            raise OptionError(f"{graph.file} cannot be made of this model; torch says: {reason(error)}") from error
+            raise OptionError(f"{graph.file} cannot be exported; torch says: {reason(error)}") from error
         assert program is not None
         ClearMetadataAndDocStringPass()(program.model)  # the places of our sources on this machine
         program.save(path, external_data=held > ONE_FILE)
