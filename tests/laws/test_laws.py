@@ -58,7 +58,8 @@ def test_no_family_position_or_mechanism_escapes_the_laws() -> None:
     assert set(ARRAY_FRONTS.kinds()) == kinds_covered("front.kind", ARRAY_READERS)
     assert set(GRID_POSITIONS.kinds()) == kinds_covered("position.kind", ARRAY_READERS)
     assert set(POSITIONS.kinds()) == kinds_covered("position.kind")
-    assert set(MECHANISMS.kinds()) | set(READERS.kinds()) == kinds_covered("attention.kind")
+    mechanisms = kinds_covered("attention.kind") | kinds_covered("attention.local.kind")
+    assert set(MECHANISMS.kinds()) | set(READERS.kinds()) == mechanisms
     assert set(REACHES.kinds()) == kinds_covered("attention.reach.kind")
     assert set(FEED_FORWARDS.kinds()) == kinds_covered("feed_forward.kind")
     assert set(NORMS.kinds()) == kinds_covered("norm.kind")

@@ -55,10 +55,15 @@ class RollingCache:
         """Keys and values of the last positions."""
         return self.k_BGSK[:, :, self.begin : self.end], self.v_BGSV[:, :, self.begin : self.end]
 
-    @property
-    def all_last(self) -> bool:
-        """Whether the last positions are all there is to read, and of every row equally many."""
-        return not self.remembers.first and not isinstance(self.ages, Tensor)
+    def everything(self) -> tuple[Tensor, Tensor]:
+        """Keys and values of all positions that are kept, each once, where all rows are of one age."""
+        assert not isinstance(self.ages, Tensor)
+        (k_last, v_last), begin = self.last, self.ages - (self.end - self.begin)
+        apart = min(self.remembers.first, begin)  # first positions that are not among the last
+        if not apart:
+            return k_last, v_last
+        k_first, v_first = self.first_BGFK[:, :, :apart], self.first_BGFV[:, :, :apart]
+        return torch.cat((k_first, k_last), dim=2), torch.cat((v_first, v_last), dim=2)
 
     def extend(self, k_BGTK: Tensor, v_BGTV: Tensor, lengths_B: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Takes in new positions (of each row the first so many), and gives the last ones."""

@@ -24,7 +24,7 @@ from regard.attention.masks import Mask
 from regard.core.precision import narrow_type
 
 Positions = slice | Tensor
-"""Neighbouring positions, or a list of them."""
+"""Neighbouring positions, every so many positions, or a list of them."""
 Sees = Callable[[Tensor, Tensor], Tensor]
 """Whether a query at a place may look at a key at a place; the two broadcast."""
 
@@ -52,21 +52,21 @@ class Plan:
 
     def rules(self, device: torch.device, kind: torch.dtype) -> Iterator[tuple[Tensor | None, Tensor | None]]:
         """For every block what is added to its scores, and who may look at whom where somebody may see nothing."""
-        shared: dict[Hashable, Tensor] = {}
+        shared: dict[Hashable, tuple[Tensor, Tensor | None]] = {}
         own_rules = _own_rules(self.mask)
         for block in self.blocks:
-            added = None if block.alike is None else shared.get(block.alike)
-            may_look = None
-            if added is None or own_rules:
+            rule = None if block.alike is None or own_rules else shared.get(block.alike)
+            if rule is None:
                 rows_T, keys_S = (_places(part, device) for part in (block.rows, block.keys))
-                structure_TS = self._structure(rows_T, keys_S)
-                may_look = _narrowed(structure_TS, self.mask, block, keys_S) if own_rules else None
-                added = additive_mask_of(structure_TS if may_look is None else may_look, kind)
+                may_look = self._structure(rows_T, keys_S)
+                if own_rules:
+                    may_look = _narrowed(may_look, self.mask, block, keys_S)
+                blind = own_rules or not bool(may_look.any(-1).all())
+                rule = additive_mask_of(may_look, kind), may_look if blind else None
                 if block.alike is not None and not own_rules:
-                    shared[block.alike] = added
-            if self.bias is not None:
-                added = added + _cut(self.bias, block)
-            yield added, may_look
+                    shared[block.alike] = rule
+            added, some_see_nothing = rule
+            yield added if self.bias is None else added + _cut(self.bias, block), some_see_nothing
 
     def _structure(self, rows_T: Tensor, keys_S: Tensor) -> Tensor:
         """What depends on the two places alone."""
@@ -85,7 +85,9 @@ def _own_rules(mask: Mask) -> bool:
 
 
 def _places(part: Positions, device: torch.device) -> Tensor:
-    return torch.arange(part.start, part.stop, device=device) if isinstance(part, slice) else part
+    if isinstance(part, slice):
+        return torch.arange(part.start, part.stop, part.step or 1, device=device)
+    return part.to(device)
 
 
 def _narrowed(structure_TS: Tensor, mask: Mask, block: Block, keys_S: Tensor) -> Tensor:

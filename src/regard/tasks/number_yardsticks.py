@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from regard.core.ports import Arrays
-from regard.core.seams.modality import CountsParts, Modality, ShowsPixels
+from regard.core.seams.modality import CountsParts, Modality, ShowsPixels, Summarises
 from regard.core.yardsticks import Yardstick
 from regard.tasks.baselines.bags import character_features, has_few_words, word_features
 from regard.tasks.baselines.counts import fit_columns
@@ -32,8 +32,8 @@ def number_yardsticks(
     sample = evenly(len(training), MOST_EXAMPLES)
     own, raws = sample.of(training), [[one.input for one in part] for part in (sample.of(training), scored)]
     for name, features in (
-        word_columns(own, scored) | part_columns(modality, *raws) | pixel_columns(modality, own, scored)
-        | series_columns(modality, *raws)
+        word_columns(own, scored) | part_columns(modality, *raws) | summary_columns(modality, *raws)
+        | pixel_columns(modality, own, scored) | series_columns(modality, *raws)
     ).items():  # fmt: skip
         found[f"ridge regression on {name}"] = ridge_yardstick(*features, numbers_NC[sample.places], gold_NC, sample)
     return found
@@ -83,8 +83,15 @@ def part_columns(modality: Modality, training: Sequence[Any], scored: Sequence[A
     return found
 
 
+def summary_columns(modality: Modality, training: Sequence[Any], scored: Sequence[Any]) -> Both:
+    """The modality's own summary of an input."""
+    if not isinstance(modality, Summarises):
+        return {}
+    return {f"the {modality.summary_name}": (modality.summaries(training), modality.summaries(scored))}
+
+
 def pixel_columns(modality: Modality, training: Sequence[Any], scored: Sequence[Any]) -> Both:
-    if not isinstance(modality, ShowsPixels):
+    if not isinstance(modality, ShowsPixels) or isinstance(modality, Summarises):
         return {}
     pixels = modality.collate(modality.encode([training[0].input])).values.numel()
     most = min(MOST_PICTURES, max(MOST_PIXELS // pixels, 1))
@@ -96,7 +103,7 @@ def pixel_columns(modality: Modality, training: Sequence[Any], scored: Sequence[
 def series_columns(modality: Modality, training: Sequence[Any], scored: Sequence[Any]) -> Both:
     """Of each channel of a series the mean, the spread, the least and largest value, the first and the last."""
     port = modality.port()
-    if not isinstance(port, Arrays) or len(port.shape) != 1:
+    if not isinstance(port, Arrays) or len(port.shape) != 1 or isinstance(modality, Summarises):
         return {}
     return {"mean, spread, extremes and ends": (series_features(modality, training), series_features(modality, scored))}
 

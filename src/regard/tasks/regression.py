@@ -1,4 +1,4 @@
-"""Regression: a head on any body says a number of an input, or a few: of a text, a picture, a series, a graph."""
+"""Regression in any modality: a head on any body predicts one number or a few."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import Keep
 from regard.layers.headed import NumberHead, Pool, Pooling
 from regard.tasks import TaskPart
-from regard.tasks.classification import Given
+from regard.tasks.classification import LabelledInput
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.numbers import number_scores, paired_errors
 from regard.tasks.number_yardsticks import number_yardsticks
@@ -122,8 +122,7 @@ class Regression:
         for own in corpus.splits.values():
             numbers_of(own, len(config.mean))
         self.inputs = WholeInputs(corpus, modality, self.scaled, seed)
-        self.static_shapes = modality.lazy
-        self._encoded = self.inputs.encoded()
+        self.static_shapes = self.inputs.static_shapes
 
     def ports(self) -> Ports:
         return self.modalities.ports()
@@ -139,7 +138,7 @@ class Regression:
     # -- examples and batches -------------------------------------------------------------------------------
 
     def examples(self, split: str, epoch: int) -> Examples:
-        return self.inputs.examples(self._encoded, split, epoch)
+        return self.inputs.examples(split, epoch)
 
     def collate(self, items: Sequence[Whole]) -> NumberBatch:
         inputs = self.inputs.modality.collate([one.item for one in items])
@@ -200,20 +199,14 @@ class Regression:
 
     def score(self, session: Session, split: str) -> dict[str, Any]:
         """Errors, explained variance and correlation, and the largest errors with their inputs."""
-        return self.judge(session, self.corpus.splits[split], self.examples_of(split))
-
-    def examples_of(self, split: str) -> Examples:
-        """A split as it is, without chance."""
-        if self.inputs.modality.lazy:
-            return self.inputs.examples({}, split, 0)
-        return self.inputs.gathered(self._encoded[split])
+        return self.judge(session, self.corpus.splits[split], self.inputs.encoded[split])
 
     def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """The same for inputs and numbers that a user gives."""
         parse = self.inputs.modality.parse
-        given = [Given(parse(pair.source), pair.target, pair.source, pair.line, pair.origin) for pair in pairs]
+        given = [LabelledInput(parse(one.source), one.target, one.source, one.line, one.origin) for one in pairs]
         numbers_of(given, len(self.mean_C))
-        return self.judge(session, given, self.inputs.gathered(self.inputs.encode(given)))
+        return self.judge(session, given, self.inputs.split(given))
 
     def yardsticks(self, corpus: Corpus[Any], split: str) -> Mapping[str, Yardstick]:
         """Always the same number, and ridge regression on what the modality can count or show."""

@@ -1,36 +1,33 @@
-"""Examples that are one input each, of any modality: encoded once or when they are asked for, changed in training."""
+"""Examples that are one input each, in any modality: encoded once or on demand, augmented in training."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor
 
 from regard.core.batch import Examples
 from regard.core.probe import Probe
-from regard.core.seams.modality import Modality, ShowsPixels
+from regard.core.seams.modality import Modality
 from regard.core.seams.task import Session
-from regard.data.batching import in_length_order, telling
+from regard.data.batching import in_length_order, with_progress
 from regard.data.corpus import Corpus
 from regard.tasks.augmented import augmented
-from regard.tasks.probing import check_no_target, check_room, forward_head, grid_axis, head_logits, room_of
+from regard.tasks.noting import HasPlace, note_changes
+from regard.tasks.probing import (
+    check_no_target,
+    check_probe_length,
+    forward_head,
+    grid_axis,
+    head_logits,
+    max_probe_length,
+    pixels_of,
+)
 from regard.tasks.reading import logits_of
-
-
-class Placed(Protocol):
-    """An input that was read somewhere."""
-
-    @property
-    def input(self) -> Any: ...
-
-    @property
-    def line(self) -> int: ...
-
-    @property
-    def origin(self) -> str: ...
 
 
 class Whole(NamedTuple):
@@ -49,35 +46,42 @@ class WholeInputs:
     answer: Callable[[Any], Any]
     seed: int
 
-    def encode(self, examples: Sequence[Placed], split: str = "") -> list[Whole]:
+    def encode(self, examples: Sequence[HasPlace], split: str = "") -> list[Whole]:
         """What is cut is listed in the ledger, where it belongs to a split."""
         items = self.modality.encode([one.input for one in examples])
         if split:
-            for one, item in zip(examples, items, strict=True):
-                if cut := self.modality.cut(item):
-                    reason = f"longer than task.max_length = {self.modality.max_length} tokens"
-                    self.corpus.ledger.truncate(split, one.origin, one.line, reason, f"{cut} tokens were cut")
+            note_changes(self.modality, examples, items, split, self.corpus.ledger)
         return [Whole(item, self.answer(one)) for one, item in zip(examples, items, strict=True)]
 
-    def encoded(self) -> dict[str, list[Whole]]:
-        """Every split, where its modality encodes once for all."""
-        if self.modality.lazy:
-            return {}
-        return {split: self.encode(own, split) for split, own in self.corpus.splits.items()}
+    @cached_property
+    def encoded(self) -> dict[str, Examples]:
+        """Every split without augmentation; where the modality is lazy, only the sizes are known in advance."""
+        return {split: self.split(own, split) for split, own in self.corpus.splits.items()}
 
-    def examples(self, encoded: dict[str, list[Whole]], split: str, epoch: int) -> Examples:
-        """Those of a split; training ones are changed by chance, as seed and epoch say."""
-        weights = self.corpus.weights if split == "train" else ()
-        key = (self.seed, epoch) if split == "train" else None
+    def split(self, examples: Sequence[HasPlace], name: str = "") -> Examples:
+        encoded = self.encode(examples, name)
         if not self.modality.lazy:
-            found = self.gathered(encoded.get(split, []), weights)
-            return found if key is None else augmented(found, self.modality, key)
-        items = Decoded(self, self.corpus.splits.get(split, ()), key)
-        return Examples(items, np.ones((len(items), 1), np.int64), weights, lazy=True)
+            return self.gathered(encoded)
+        return Examples(Decoded(self, examples), self.gathered(encoded).lengths_NA, lazy=True)
 
-    def gathered(self, items: Sequence[Whole], weights: Sequence[float] = ()) -> Examples:
+    @property
+    def static_shapes(self) -> bool:
+        training = self.encoded.get("train", Examples())
+        return self.modality.lazy and len(np.unique(training.lengths_NA)) <= 1
+
+    def examples(self, split: str, epoch: int) -> Examples:
+        """Those of a split; training examples are augmented by a function of seed and epoch."""
+        found = self.encoded.get(split, Examples())
+        if split != "train":
+            return found
+        found, key = replace(found, weights=self.corpus.weights), (self.seed, epoch)
+        if self.modality.lazy:
+            return replace(found, items=Decoded(self, self.corpus.splits.get(split, ()), key))
+        return augmented(found, self.modality, key)
+
+    def gathered(self, items: Sequence[Whole]) -> Examples:
         sizes = [self.modality.size(one.item) for one in items]
-        return Examples(items, np.array(sizes, np.int64).reshape(-1, 1), weights)
+        return Examples(items, np.array(sizes, np.int64).reshape(-1, 1))
 
     def positions(self, items: Sequence[Whole]) -> int:
         """How many are read of these."""
@@ -90,7 +94,7 @@ class WholeInputs:
         ``inputs``."""
         model = session.model.eval()
         order = in_length_order(examples.lengths_NA, self.modality.at_once)
-        for indices in telling(order, len(examples), session.progress):
+        for indices in with_progress(order, len(examples), session.progress):
             batch = session.move(collate(examples.at(indices)))
             yield indices, logits_of(model, batch.inputs).cpu().double()
 
@@ -102,8 +106,8 @@ class WholeInputs:
         item = self.modality.encode([raw])[0]
         cut = self.modality.cut(item)
         if cut:
-            what = f"the {self.modality.name}, the symbols around it among them,"
-            check_room(self.modality.size(item) + cut, self.modality.max_length, what)
+            what = f"the {self.modality.name}, including its special symbols,"
+            check_probe_length(self.modality.size(item) + cut, self.modality.max_length, what)
         return Whole(item, None)
 
     def probe(self, session: Session, items: Sequence[Whole], **more: Any) -> Probe:
@@ -112,20 +116,22 @@ class WholeInputs:
             Probe(
                 modality.collate([one.item for one in items]), forward_head, head_logits,
                 axis=grid_axis(session.model, modality.axis(first)), text=modality.describe(first),
-                pixels_HWC=modality.pixels(first) if isinstance(modality, ShowsPixels) else None, **more,
+                pixels_HWC=pixels_of(session.model, modality, first), **more,
             )
         )  # fmt: skip
 
     def random(self, session: Session, generator: np.random.Generator, rows: int, length: int) -> list[Any]:
         return list(
-            self.modality.random_items(generator, rows, room_of(session.model, self.modality.max_length, length))
+            self.modality.random_items(generator, rows, max_probe_length(session.model, self.modality.max_length, length))
         )
 
 
 class Decoded(Sequence[Whole]):
     """Examples that are encoded when they are asked for; with a ``key`` they are changed by (key, place)."""
 
-    def __init__(self, inputs: WholeInputs, examples: Sequence[Placed], key: tuple[int, ...] | None) -> None:
+    def __init__(
+        self, inputs: WholeInputs, examples: Sequence[HasPlace], key: tuple[int, ...] | None = None
+    ) -> None:
         self.inputs, self.own, self.key = inputs, examples, key
 
     def __len__(self) -> int:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from regard.attention.cache import AttentionCache, Cache
 from regard.attention.kernels import by_hand
-from regard.attention.masks import CAUSAL, Mask
+from regard.attention.masks import EVERYTHING, Mask
 from regard.attention.rolling import Remembers, RollingCache
 from regard.attention.softmax import scaled_dot_attention, scaled_dot_weights
 from regard.attention.sparse import Block, Plan, combined, sparse_attention
@@ -22,13 +22,17 @@ READ_AT_ONCE = 512  # new positions that a rolling cache compares with what it h
 class Pattern(Protocol):
     """Which places look at which; a function of the two places alone.
 
-    Law: neither the length of a sequence nor what else is in a batch changes it, so that padding stays invisible; every
-    place sees itself.
+    Law: neither the length of a sequence nor what else is in a batch changes it, so that padding stays invisible.
     """
 
     @property
     def remembers(self) -> Remembers | None:
         """What later queries can still see; None: everything."""
+        ...
+
+    @property
+    def sees_what_it_remembers(self) -> bool:
+        """Whether the newest place sees all that is remembered."""
         ...
 
     def sees(self, rows: Tensor, keys: Tensor) -> Tensor:
@@ -111,12 +115,11 @@ class SparseAttention(nn.Module):
             out_BHTV = self(q_BHTK, for_heads(k_BGTK, heads), for_heads(v_BGTV, heads), mask, bias)
             cache.extend(k_BGTK, v_BGTV, mask.lengths_B)
             return out_BHTV
-        if count == 1 and bias is None and mask.lengths_B is None and cache.all_last:
-            k_BGSK, v_BGSV = cache.extend(k_BGTK, v_BGTV)
-            if self.pattern.sees_all(k_BGSK.shape[2]):
-                return scaled_dot_attention(q_BHTK, for_heads(k_BGSK, heads), for_heads(v_BGSV, heads), Mask())
-            seen = CAUSAL.at(k_BGSK.shape[2] - 1)
-            return self(q_BHTK, for_heads(k_BGSK, heads), for_heads(v_BGSV, heads), seen)
+        one_each = count == 1 and mask.lengths_B is None and not isinstance(cache.ages, Tensor)
+        if one_each and bias is None and self.pattern.sees_what_it_remembers:
+            cache.extend(k_BGTK, v_BGTV)
+            k_BGSK, v_BGSV = cache.everything()
+            return scaled_dot_attention(q_BHTK, for_heads(k_BGSK, heads), for_heads(v_BGSV, heads), EVERYTHING)
         parts = []
         for start in range(0, count, READ_AT_ONCE):
             part = slice(start, min(start + READ_AT_ONCE, count))

@@ -47,6 +47,7 @@ MODALITIES = Choices(
     {
         "text": "regard.data.modalities.text.part:TextPart",
         "image": "regard.data.modalities.image.modality:ImagePart",
+        "audio": "regard.data.modalities.audio.modality:AudioPart",
         "graph": "regard.data.modalities.graph.modality:GraphPart",
     },
 )
