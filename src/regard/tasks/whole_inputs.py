@@ -121,9 +121,8 @@ class WholeInputs:
         )  # fmt: skip
 
     def random(self, session: Session, generator: np.random.Generator, rows: int, length: int) -> list[Any]:
-        return list(
-            self.modality.random_items(generator, rows, max_probe_length(session.model, self.modality.max_length, length))
-        )
+        room = max_probe_length(session.model, self.modality.max_length, length)
+        return list(self.modality.random_items(generator, rows, room))
 
 
 class Decoded(Sequence[Whole]):
