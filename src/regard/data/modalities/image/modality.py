@@ -19,7 +19,8 @@ from regard.data import TokenizerPart
 from regard.data.modalities import ModalityPart
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.image.augmenting import UNCHANGED, Augmentation, Change, apply_changes
-from regard.data.modalities.image.decoding import Frame, Raw, Resize, opened, picture_size, read_batch
+from regard.data.modalities.image.decoding import Frame, Raw, Resize, picture_size, read_batch
+from regard.data.modalities.image.opening import opened
 from regard.data.modalities.image.pictures import Picture
 
 FILE = "image.json"
