@@ -187,6 +187,11 @@ def build_task(recipe: Recipe, corpus: Corpus[Any], modalities: Modalities) -> T
         raise OptionError(
             f"tokenizer.dropout is for pairs, which are segmented every epoch, not for {recipe.task.kind}; set it to 0"
         )
+    if recipe.input.mixes and not recipe.task.mixes:
+        raise OptionError(
+            f"input.augmentation mixes pictures, so that their answers are mixtures, which {recipe.task.kind} does not "
+            "know; set input.augmentation.mixup and input.augmentation.cutmix to 0"
+        )
     return recipe.task.build(corpus, modalities, recipe.seed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -45,6 +46,15 @@ class HasGrid(Protocol):
     @property
     def class_tokens(self) -> int:
         """How many positions come before those of the grid."""
+        ...
+
+
+@runtime_checkable
+class Interpolates(HasGrid, Protocol):
+    """A body that can go on from weights of its kind which were trained on another grid, on pictures of another size."""
+
+    def interpolated(self, weights: Mapping[str, Tensor], grid: Sequence[int]) -> dict[str, Tensor]:
+        """The same weights where nothing depends on the grid, the others as this body's grid needs them."""
         ...
 
 

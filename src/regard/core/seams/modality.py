@@ -92,3 +92,20 @@ class ShowsPixels(Protocol):
     def pixels(self, item: Any) -> np.ndarray:
         """pixels_HWC, bytes, as the model is shown them."""
         ...
+
+
+@runtime_checkable
+class Mixes(Protocol):
+    """A modality that can make one training item of two.
+
+    Law: both are drawn by the generator alone, so that a mixture belongs to its example and not to a batch.
+    """
+
+    @property
+    def mixes(self) -> bool:
+        """Whether it is to be done."""
+        ...
+
+    def mix(self, item: Any, other: Any, generator: np.random.Generator) -> tuple[Any, float]:
+        """The mixture, and the share that the first has in it."""
+        ...

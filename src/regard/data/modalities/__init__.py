@@ -23,6 +23,11 @@ class ModalityPart(Part):
         return False
 
     @property
+    def mixes(self) -> bool:
+        """Whether a training input is mixed with another, so that it has the answers of both."""
+        return False
+
+    @property
     def example(self) -> str:
         """What regard predict might be asked, as it is typed."""
         return "input"

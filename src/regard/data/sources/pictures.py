@@ -56,7 +56,7 @@ class PictureColumns(Config):
     @model_validator(mode="after")
     def _is_a_shape(self) -> Self:
         if self.shape and (len(self.shape) != 2 or min(self.shape) < 1):
-            raise ValueError(f"shape = {list(self.shape)} is no shape of a picture; give rows and columns, as in [32, 32]")
+            raise ValueError(f"shape = {list(self.shape)} is no picture's; give rows and columns, as in [32, 32]")
         problem = columns_problem({"image": self.image, "label": self.label})
         if problem and not self.shape:
             raise ValueError(problem)

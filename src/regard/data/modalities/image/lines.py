@@ -43,8 +43,8 @@ def read_sheet(path: Path, lines: Lines) -> np.ndarray:
         Image.MAX_IMAGE_PIXELS = limit
     if found != lines.size:
         raise DataError(
-            f"{path} is {found} pixels wide, but with data.shape = [{lines.rows}, {lines.columns}] every row of a sheet "
-            f"has {lines.size}; correct the shape, or name another file"
+            f"{path} is {found} pixels wide, but with data.shape = [{lines.rows}, {lines.columns}] every row of a "
+            f"sheet has {lines.size}; correct the shape, or name another file"
         )
     return pixels.reshape(len(pixels), lines.rows, lines.columns, *pixels.shape[2:])
 
@@ -116,7 +116,7 @@ def labels_of_table(path: Path, column: int) -> list[str]:
 def labels_of_sheets(path: Path) -> list[str]:
     """A JSON list, or a text file with a label in every line."""
     if not path.is_file():
-        raise missing_files([path], "It should hold the labels of a sheet's pictures: a JSON list, or one in every line")
+        raise missing_files([path], "It should hold a sheet's labels: a JSON list, or one in every line")
     if suffix(path) not in JSON_SUFFIXES:
         return [line.strip() for line in read_lines(path) if line.strip()]
     try:

@@ -20,6 +20,7 @@ from regard.data.modalities import ModalityPart
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.image.augmenting import UNCHANGED, Augmentation, Change, apply_changes
 from regard.data.modalities.image.decoding import Frame, Raw, Resize, picture_size, read_batch
+from regard.data.modalities.image.mixing import Mixture, draw_mixture, mix
 from regard.data.modalities.image.opening import opened
 from regard.data.modalities.image.pictures import Picture
 
@@ -53,7 +54,13 @@ class ImagePart(ModalityPart):
                 raise ValueError(f"{name} has {len(given)} values for {self.channels} channels; give one for each")
         if self.std and min(self.std) <= 0:
             raise ValueError(f"std = {list(self.std)} divides pixels; give numbers above 0")
+        if self.channels == 1 and self.augmentation.saturation:
+            raise ValueError("augmentation.saturation has no effect on grey pictures; leave it out")
         return self
+
+    @property
+    def mixes(self) -> bool:
+        return self.augmentation.mixes
 
     @property
     def example(self) -> str:
@@ -91,10 +98,12 @@ class ImagePart(ModalityPart):
 
 
 class ImageItem(NamedTuple):
-    """A picture that is still to be decoded, and what is then done to it."""
+    """A picture that is still to be decoded, what is then done to it, and what it is mixed with."""
 
     raw: Raw
     change: Change = UNCHANGED
+    other: ImageItem | None = None
+    mixture: Mixture | None = None
 
 
 @dataclass(frozen=True)
@@ -144,14 +153,30 @@ class ImageModality:
         """For training only; the generator is seeded by seed, epoch and index."""
         return item._replace(change=self.augmentation.draw(generator))
 
+    @property
+    def mixes(self) -> bool:
+        return self.augmentation.mixes
+
+    def mix(self, item: ImageItem, other: ImageItem, generator: np.random.Generator) -> tuple[ImageItem, float]:
+        """Both in one, and the share of the first; for training only."""
+        shape = self.frame.rows, self.frame.columns
+        mixture = draw_mixture(generator, self.augmentation.mixup, self.augmentation.cutmix, shape)
+        return item._replace(other=other, mixture=mixture), mixture.share
+
     def size(self, item: ImageItem) -> int:
         """Batches count pictures, since all of them have one size."""
         return 1
 
     def collate(self, items: Sequence[ImageItem]) -> Inputs:
-        """Decodes, changes and normalises, in NumPy alone: it may run in a thread beside a training step."""
-        values = torch.from_numpy(self.normalise(self.decode_batch(items)))
-        return Inputs(values)
+        """Decodes, changes, normalises and mixes, in NumPy alone: it may run in a thread beside a training step."""
+        values_BCHW = self.normalise(self.decode_batch(items))
+        mixed = [(row, item.other, item.mixture) for row, item in enumerate(items)]
+        pairs = [(row, other, mixture) for row, other, mixture in mixed if other is not None and mixture is not None]
+        if pairs:
+            others_BCHW = self.normalise(self.decode_batch([other for _, other, _ in pairs]))
+            for (row, _, mixture), other_CHW in zip(pairs, others_BCHW, strict=True):
+                mix(values_BCHW[row], other_CHW, mixture)
+        return Inputs(torch.from_numpy(values_BCHW))
 
     def cut(self, item: ImageItem) -> int:
         return 0
@@ -169,7 +194,11 @@ class ImageModality:
 
     def decode_batch(self, items: Sequence[ImageItem]) -> np.ndarray:
         """pixels_BCHW, bytes, of the pictures as the model is shown them."""
-        return apply_changes(read_batch([item.raw for item in items], self.frame), [item.change for item in items])
+        changes = [item.change for item in items]
+        fill = [round(BRIGHTEST * mean) for mean in self.mean]
+        return apply_changes(
+            read_batch([item.raw for item in items], self.frame), changes, self.augmentation.padding, fill
+        )
 
     def normalise(self, pixels_BCHW: np.ndarray) -> np.ndarray:
         """(pixel / 255 − mean) / std of each channel."""

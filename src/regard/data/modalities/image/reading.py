@@ -1,4 +1,4 @@
-"""Reading labelled pictures: class folders, idx files, sheets, tables of paths or of pixel values, with their labels."""
+"""Reading labelled pictures: class folders, idx files, sheets, tables of paths or of pixel values."""
 
 from __future__ import annotations
 
