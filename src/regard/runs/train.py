@@ -24,6 +24,7 @@ from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
 from regard.layers.adapters import add_adapters, merge_adapters
 from regard.layers.headed import Headed
+from regard.runs.fitting import fit_to_inputs
 from regard.runs.folder import RunFolder
 from regard.runs.journal import MetricsFile, TensorBoard
 from regard.runs.kept import keep_set_aside, read_summary, write_summary
@@ -164,6 +165,8 @@ def new_loop(gathered: Gathered, folder: RunFolder, ranks: machine.Ranks, told: 
     if isinstance(task, ChecksLengths):
         task.check_lengths(model, recipe.training.batch_tokens)
     load_pretrained_vectors(recipe, model, gathered.modalities, folder.checkpoints, told)
+    if not recipe.start.run:
+        fit_to_inputs(model, gathered.corpus.splits["train"], gathered.modalities.input, folder.checkpoints)
     load_pretrained(recipe.start, model, gathered.modalities, folder.checkpoints, told)
     adapt(recipe, model)
     freeze(model, recipe.start.frozen)
@@ -228,7 +231,7 @@ def _modalities(recipe: Recipe, corpus: Any, folder: RunFolder, ranks: machine.R
     """Learned once and kept: a resumed run reads the files that it wrote."""
     if ranks.is_main and not recipe.input.is_kept(folder.path):
         if recipe.start.run and recipe.start.pieces == "theirs":
-            Origin.at(recipe.start.run).modalities().save(folder.path)
+            recipe.input.taken_over(Origin.at(recipe.start.run).modalities()).save(folder.path)
         else:
             recipe.input.fit(corpus, recipe.tokenizer).save(folder.path)
     ranks.barrier()

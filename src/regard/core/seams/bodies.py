@@ -51,7 +51,7 @@ class HasGrid(Protocol):
 
 @runtime_checkable
 class Interpolates(HasGrid, Protocol):
-    """A body that can go on from weights of its kind which were trained on another grid, on pictures of another size."""
+    """A body that can go on from weights of its kind that were trained on another grid (pictures of another size)."""
 
     def interpolated(self, weights: Mapping[str, Tensor], grid: Sequence[int]) -> dict[str, Tensor]:
         """The same weights where nothing depends on the grid, the others as this body's grid needs them."""

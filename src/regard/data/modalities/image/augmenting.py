@@ -41,8 +41,8 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is done to one picture, in this order: moved by so many pixels, mirrored, a part enlarged to the whole, colours
-    made so much stronger, a part erased."""
+    """What is done to one picture, in this order: moved by so many pixels, mirrored, a part enlarged to the whole, its
+    colours made so much stronger, a part erased."""
 
     down: int = 0
     right: int = 0

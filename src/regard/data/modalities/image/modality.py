@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from pydantic import Field, model_validator
 
+from regard.core.config import parse
 from regard.core.errors import DataError, OptionError, RunError
 from regard.core.files import read_object, write_json
 from regard.core.inputs import Axis, Inputs
@@ -95,6 +96,24 @@ class ImagePart(ModalityPart):
             raise RunError(f"{folder / FILE} should hold shape, mean and std: {error!r}; put the file back") from error
         frame = Frame(self.channels, rows, columns, self.resize)
         return Modalities(ImageModality(frame, mean, std, self.augmentation))
+
+
+    def continued(self, before: ModalityPart) -> ModalityPart:
+        """Pictures are normalised as they were; their size and what training does to them may differ."""
+        if not isinstance(before, ImagePart):
+            return before
+        own = {"size", "augmentation"} & self.model_fields_set
+        return before.model_copy(update={key: getattr(self, key) for key in own})
+
+    def sized(self, size: int | tuple[int, ...]) -> ImagePart:
+        return parse(ImagePart, {**self.model_dump(), "size": size}, "the size of pictures")
+
+    def taken_over(self, theirs: Modalities) -> Modalities:
+        rows, columns = (self.size,) * 2 if isinstance(self.size, int) else self.size
+        if not rows or not isinstance(theirs.input, ImageModality):
+            return theirs
+        frame = theirs.input.frame._replace(rows=rows, columns=columns)
+        return Modalities(replace(theirs.input, frame=frame))
 
 
 class ImageItem(NamedTuple):
