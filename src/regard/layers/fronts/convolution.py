@@ -96,6 +96,8 @@ class Whitening(nn.Module):
 
     def forward(self, values_BC: Tensor) -> Tensor:
         kernel = self.kernel.unflatten(1, self.kernel_shape).to(values_BC.dtype)
+        if values_BC.dim() == 4:  # channels side by side, as the norms of all convolutions to come want them
+            values_BC = values_BC.contiguous(memory_format=torch.channels_last)
         return self.activation(self.convolve(values_BC, kernel, padding=self.padding))
 
     @torch.no_grad()
