@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 import struct
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 import regard
 from regard.core.errors import DataError, InputError, RegardError, RunError
@@ -467,6 +469,24 @@ def write_idx_pair(folder: Path, images: str, count: int) -> None:
         (folder / name).write_bytes(gzip.compress(head + values.tobytes()))
 
 
+def write_sheets(folder: Path, entry: Any, shape: Sequence[int], count: int) -> None:
+    """Colour pictures of noise as one sheet under a name that fits the entry, and their labels under its name."""
+    folder.mkdir(exist_ok=True)
+    drawn = np.random.default_rng(count).integers(0, 256, (count, shape[0] * shape[1], 3), np.uint8)
+    Image.fromarray(drawn).save(folder / entry.file.replace("*", "1"))
+    (folder / entry.labels).write_text(json.dumps([place % 10 for place in range(count)]))
+
+
+def write_pictures(folder: Path, data: Any) -> tuple[int, ...]:
+    """What a recipe's two entries name, and the shape of a picture in it."""
+    for (entry,), count in ((data.train, 90), (data.test, 20)):
+        if entry.labels:
+            write_sheets(folder, entry, data.shape, count)
+        else:
+            write_idx_pair(folder, entry.file, count)
+    return (*data.shape, 3) if data.shape else (28, 28)
+
+
 @pytest.mark.parametrize("name", sorted(regard.recipes()))
 def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> None:
     shipped: Any = Recipe.read(name)
@@ -478,10 +498,9 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
         data = write_pairs(tmp_path / "data", stems, ("en", "de"))
         settings.append(f"data.folder={data}")
     if shipped.data.kind == "pictures":
-        pictures = tmp_path / "data"
-        write_idx_pair(pictures, shipped.data.train[0].file, 90)
-        write_idx_pair(pictures, shipped.data.test[0].file, 20)
-        settings = ["training.steps=3", "data.validation_size=10", "model.width=16", f"data.folder={pictures}"]
+        shape = write_pictures(tmp_path / "data", shipped.data)
+        small = ["data.validation_size=10", "model.width=16", "training.batch_tokens=16"]
+        settings = ["training.steps=3", f"data.folder={tmp_path / 'data'}", *small]
     if shipped.data.kind == "text":
         (tmp_path / "text.txt").write_text("the small house stands on a hill. " * 60, encoding="utf-8")
         settings.append(f"data.train={tmp_path / 'text.txt'}")
@@ -489,7 +508,7 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
     assert trained.steps == 3
     assert 0 < trained.validation_loss < 20
     if shipped.data.kind == "pictures":
-        assert len(regard.load(tmp_path / "run").predict([np.zeros((28, 28), np.uint8)])) == 1
+        assert len(regard.load(tmp_path / "run").predict([np.zeros(shape, np.uint8)])) == 1
         return
     gap = {"masked-language-model": " [MASK]", "question-answering": "\tthe house"}.get(shipped.task.kind, "")
     assert len(regard.load(tmp_path / "run").predict([f"the small house{gap}", f"a{gap} b"])) == 2
