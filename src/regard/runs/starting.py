@@ -123,8 +123,8 @@ def load_pretrained(
     grids = origin.grid(), grid_of(model)
     if grids[0] != grids[1]:
         theirs = interpolated(model, theirs, grids[0])
-        before, after = ("×".join(map(str, grid)) for grid in grids)
-        notes.append(f"the model reads {after} patches now: what it learned about the places of {before} is interpolated")
+        written = ["×".join(map(str, grid)) for grid in grids]
+        notes.append(f"what was learned about the places of {written[0]} patches is interpolated to {written[1]}")
     missing = [
         f"{name} {tuple(tensor.shape)}: {found(theirs.get(plain(name)))}"
         for name, tensor in ours.items()

@@ -222,9 +222,11 @@ class Classification:
             loss = loss_of(batch.labels_B, reduction="sum")
             right = (best_B == batch.labels_B).sum()
         else:  # of a mixture −Σ p log q: what either label costs, by its share
-            shares_B, both = batch.shares_B, (batch.labels_B, batch.seconds_B)
-            loss = torch.lerp(*(loss_of(own_B, reduction="none") for own_B in reversed(both)), shares_B).sum()
-            right = torch.lerp(*((best_B == own_B).float() for own_B in reversed(both)), shares_B).sum()
+            both = (batch.seconds_B, batch.labels_B)
+            second_B, first_B = (loss_of(own_B, reduction="none") for own_B in both)
+            loss = torch.lerp(second_B, first_B, batch.shares_B).sum()
+            second_B, first_B = ((best_B == own_B).float() for own_B in both)
+            right = torch.lerp(second_B, first_B, batch.shares_B).sum()
         return Sums({"loss": loss, "accuracy": right}, {"loss": count, "accuracy": count})
 
     def _class_weights(self) -> Tensor:

@@ -97,15 +97,13 @@ class Augmentation(Config):
         down, right = generator.integers(-self.shift, self.shift, size=2, endpoint=True).tolist()
         mirrored, *more = generator.random(13).tolist()
         area, ratio = 1 - more[0] * (1 - self.crop), math.exp(between(RATIOS, more[1]))
-        factors = (
-            1 + strength * (2 * one - 1)
-            for strength, one in zip((self.brightness, self.contrast, self.saturation), more[4:7], strict=True)
-        )
+        strengths = (self.brightness, self.contrast, self.saturation)
+        bright, contrasted, saturated = (1 + own * (2 * one - 1) for own, one in zip(strengths, more[4:7], strict=True))
         erased = box(between(ERASED_AREAS, more[8]), math.exp(between(ERASED_RATIOS, more[9])), more[10], more[11])
         return Change(
             down, right, self.flip and mirrored < 0.5,
             box(area, ratio, more[2], more[3]) if self.crop < 1 else None,
-            *factors,
+            bright, contrasted, saturated,
             erased if more[7] < self.erase else None,
         )  # fmt: skip
 

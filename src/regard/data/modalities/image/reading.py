@@ -91,7 +91,7 @@ def read_picture_table(
         if path and label:
             found.append(Found(table.parent / Path(path).expanduser(), label, line))
         else:
-            empty = [name for name, cell in ((options.image, path), (options.label, label)) if not cell]
+            empty = [str(name) for name, cell in ((options.image, path), (options.label, label)) if not cell]
             ledger.skip(split, str(table), line, f"no {' and no '.join(empty)}")
     ledger.record(split, str(table), read=len(rows) - len(found), kept=0)
     return keep_readable(found, str(table), split, ledger, options.verify)
