@@ -1,4 +1,4 @@
-"""Classification of mixed pictures: the loss of a mixture by hand, sums that add, resuming to the bit, and who refuses."""
+"""Classification of mixed pictures: the loss by hand, sums that add, resuming to the bit, and who refuses."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_task_without_mixed_answers_refuses_mixing(tmp_path: Path) -> None:
     tree = recipe(tmp_path)
     corpus = load_corpus(tree)
     other = Recipe.of({"task": {"kind": "translation"}}).task
-    with pytest.raises(OptionError, match=r"mixes pictures, so that their answers are mixtures, which translation does"):
+    with pytest.raises(OptionError, match=r"so that their answers are mixtures, which translation does not"):
         build_task(tree.model_copy(update={"task": other}), corpus, tree.input.fit(corpus, tree.tokenizer))
 
 

@@ -124,7 +124,7 @@ def test_the_share_of_a_mixture_is_what_is_left_of_the_picture() -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"augmentation": {"padding": "mirror"}}, r"padding has no effect: shift = 0, so nothing comes in from outside"),
+        ({"augmentation": {"padding": "mirror"}}, r"padding has no effect: shift = 0, so nothing comes in"),
         ({"channels": 1, "augmentation": {"saturation": 0.2}}, r"saturation has no effect on grey pictures"),
         ({"augmentation": {"crop": 0.0}}, r"augmentation\.crop: .*greater than 0"),
         ({"augmentation": {"erase": 1.5}}, r"augmentation\.erase: .*less than or equal to 1"),

@@ -1,4 +1,4 @@
-"""Files whose every line is a picture: PNG sheets with their labels, tables of pixel values; what disagrees is refused."""
+"""Files whose every line is a picture: sheets with labels, tables of pixel values; what disagrees is refused."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def test_every_row_of_a_sheet_is_a_picture_and_one_list_labels_several_sheets(tm
     corpus = loaded(write_sheets(tmp_path), classes=("cat", "dog", "frog"))
     examples = corpus.splits["train"]
     assert [one.label for one in examples[:4]] == ["cat", "dog", "frog", "cat"]
-    assert [(Path(one.raw.path).name, one.raw.index) for one in examples[6:8]] == [("batch_1.png", 6), ("batch_2.png", 0)]
+    places = [(Path(one.raw.path).name, one.raw.index) for one in examples[6:8]]
+    assert places == [("batch_1.png", 6), ("batch_2.png", 0)]
     assert examples[7].line == 8
     assert picture_size(examples[0].raw) == SHAPE
     found = read_batch([one.raw for one in examples], Frame(3, *SHAPE))

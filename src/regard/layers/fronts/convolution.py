@@ -76,7 +76,7 @@ class ConvolutionFront(nn.Module):
 
 
 class Whitening(nn.Module):
-    """f(± E Λ^−½ x) of the block around every value: E and Λ are eigenvectors and eigenvalues of the blocks' covariance.
+    """f(± Λ^−½ Eᵀ x) of the block around every value; E, Λ: eigenvectors and eigenvalues of the blocks' covariance.
 
     Neighbouring pixels say nearly the same; what is left here is what differs, in equal strength (the first layer of
     Jordan 2024, with blocks of odd size). Computed from training inputs before the first step, it is not trained.
