@@ -6,20 +6,18 @@ the peer in one run, in turns.
 Same shape, dropout, optimiser (AdamW, clipped gradients) and precision first, then the best way of each: compiled or
 not, in float32, or in bfloat16 where one matrix product is faster in it (a processor that emulates it takes minutes
 for seconds). Each side and way waits in a process of its own and trains a few steps whenever it is its turn, so that
-what else the machine does meets all of them; a ratio is the median over rounds. A way that is not ready after
-``PATIENCE`` seconds is left out.
+what else the machine does meets all of them; a ratio is the median over rounds (``turns.py``).
 """
 
 import argparse
-import select
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from common import machine_facts, write_result
+from turns import bfloat16_is_faster, in_turns, ratio
 
 HERE = Path(__file__).resolve().parent
 VOCABULARY = 69  # Shakespeare's 65 characters, and four special symbols
@@ -32,7 +30,6 @@ SHAPES: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 WAYS = ("float32", "float32 compiled", "bfloat16", "bfloat16 compiled")
-PATIENCE = 150
 
 
 def ours(shape: dict[str, Any], way: str) -> None:
@@ -78,36 +75,8 @@ def ours(shape: dict[str, Any], way: str) -> None:
             print(tokens / seconds, flush=True)
 
 
-class Trainer:
-    """A process that trains a few steps whenever it is asked."""
-
-    def __init__(self, script: Path, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, script, *arguments],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-
-    def is_ready(self) -> bool:
-        found, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
-        return bool(found) and self.process.stdout.readline() == "ready\n"  # type: ignore[union-attr]
-
-    def turn(self) -> float:
-        """Tokens per second."""
-        self.process.stdin.write("go\n")  # type: ignore[union-attr]
-        self.process.stdin.flush()  # type: ignore[union-attr]
-        return float(self.process.stdout.readline())  # type: ignore[union-attr]
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-
 def worth_trying() -> tuple[str, ...]:
-    import torch
-
-    from peers.huggingface_generation import product_seconds
-
-    if product_seconds(torch.bfloat16) < product_seconds(torch.float32):
+    if bfloat16_is_faster():
         return WAYS
     print("bfloat16 is left out: one product takes longer in it than in float32", flush=True)
     return tuple(way for way in WAYS if not way.startswith("bfloat16"))
@@ -117,28 +86,11 @@ def measured(name: str, shape: dict[str, Any], rounds: int, ways: tuple[str, ...
     """Every side and way in turns; medians of tokens per second, and of their ratios."""
     asked = [word for key, value in shape.items() for word in (f"--{key}", str(value))]
     peer = HERE / "peers" / "huggingface_language_model.py"
-    trainers: dict[str, Trainer] = {}
-    try:
-        for way in ways:
-            for side, arguments in {
-                "regard": (Path(__file__), "--ours", name),
-                "peer": (peer, *asked, "--vocabulary", str(VOCABULARY)),
-            }.items():
-                trainer = Trainer(*arguments, "--way", way)  # type: ignore[arg-type]
-                if trainer.is_ready():
-                    trainers[f"{side} {way}"] = trainer
-                else:
-                    trainer.end()
-                    print(f"{name}: {side}, {way}, is left out: not ready after {PATIENCE} s", flush=True)
-        found: dict[str, list[float]] = {key: [] for key in trainers}
-        for number in range(rounds):
-            for key, trainer in trainers.items():
-                found[key].append(trainer.turn())
-            said = ", ".join(f"{key} {own[-1]:,.0f}" for key, own in found.items())
-            print(f"{name}, round {number + 1}: {said}", flush=True)
-    finally:
-        for trainer in trainers.values():
-            trainer.end()
+    commands: dict[str, tuple[Path, list[str]]] = {}
+    for way in ways:
+        commands[f"regard {way}"] = Path(__file__), ["--ours", name, "--way", way]
+        commands[f"peer {way}"] = peer, [*asked, "--vocabulary", str(VOCABULARY), "--way", way]
+    found = in_turns(name, commands, rounds)
     speeds = {key: statistics.median(own) for key, own in found.items()}
     best = {
         side: max((key for key in speeds if key.startswith(side)), key=lambda key: speeds[key])
@@ -150,10 +102,6 @@ def measured(name: str, shape: dict[str, Any], rounds: int, ways: tuple[str, ...
         "ratio_best": ratio(found[best["regard"]], found[best["peer"]]),
         "best": best,
     }
-
-
-def ratio(ours: list[float], theirs: list[float]) -> float:
-    return round(statistics.median(own / other for own, other in zip(ours, theirs, strict=True)), 2)
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 import struct
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 import regard
 from regard.core.errors import DataError, InputError, RegardError, RunError
@@ -475,6 +477,24 @@ def write_graphs(folder: Path) -> None:
         write_molecules(folder / f"solubility.{split}.sdf", count, "SOL")
 
 
+def write_sheets(folder: Path, entry: Any, shape: Sequence[int], count: int) -> None:
+    """Colour pictures of noise as one sheet under a name that fits the entry, and their labels under its name."""
+    folder.mkdir(exist_ok=True)
+    drawn = np.random.default_rng(count).integers(0, 256, (count, shape[0] * shape[1], 3), np.uint8)
+    Image.fromarray(drawn).save(folder / entry.file.replace("*", "1"))
+    (folder / entry.labels).write_text(json.dumps([place % 10 for place in range(count)]))
+
+
+def write_pictures(folder: Path, data: Any) -> tuple[int, ...]:
+    """What a recipe's two entries name, and the shape of a picture in it."""
+    for (entry,), count in ((data.train, 90), (data.test, 20)):
+        if entry.labels:
+            write_sheets(folder, entry, data.shape, count)
+        else:
+            write_idx_pair(folder, entry.file, count)
+    return (*data.shape, 3) if data.shape else (28, 28)
+
+
 @pytest.mark.parametrize("name", sorted(regard.recipes()))
 def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> None:
     shipped: Any = Recipe.read(name)
@@ -486,10 +506,9 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
         data = write_pairs(tmp_path / "data", stems, ("en", "de"))
         settings.append(f"data.folder={data}")
     if shipped.data.kind == "pictures":
-        pictures = tmp_path / "data"
-        write_idx_pair(pictures, shipped.data.train[0].file, 90)
-        write_idx_pair(pictures, shipped.data.test[0].file, 20)
-        settings = ["training.steps=3", "data.validation_size=10", "model.width=16", f"data.folder={pictures}"]
+        shape = write_pictures(tmp_path / "data", shipped.data)
+        small = ["data.validation_size=10", "model.width=16", "training.batch_tokens=16"]
+        settings = ["training.steps=3", f"data.folder={tmp_path / 'data'}", *small]
     if shipped.input.kind == "graph":
         write_graphs(tmp_path / "data")
         settings = ["training.steps=3", "data.validation_size=5", "model.width=16", f"data.folder={tmp_path / 'data'}"]
@@ -500,7 +519,7 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
     assert trained.steps == 3
     assert 0 < trained.validation_loss < 20
     if shipped.data.kind == "pictures":
-        assert len(regard.load(tmp_path / "run").predict([np.zeros((28, 28), np.uint8)])) == 1
+        assert len(regard.load(tmp_path / "run").predict([np.zeros(shape, np.uint8)])) == 1
         return
     if shipped.input.kind == "graph":
         assert len(regard.load(tmp_path / "run").predict([f"{tmp_path / 'data' / shipped.data.train[0].file}#2"])) == 1

@@ -38,12 +38,14 @@ class Inputs:
 class Embedded:
     """What a front makes of inputs: as many positions as the layers see (a class token among them).
 
-    ``places_BNA`` says where each stands; for a picture its row and column.
+    ``places_BNA`` says where each stands; for a picture its row and column. ``grid`` is how many there are along each
+    axis, where they fill one after the class token.
     """
 
     x_BND: Tensor
     lengths_B: Tensor | None = None
     places_BNA: Tensor | None = None
+    grid: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

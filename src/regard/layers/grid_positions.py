@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from regard.core.config import Choices, Part
 from regard.core.errors import OptionError
@@ -22,14 +26,18 @@ class GridPosition(nn.Module):
     def forward(self, embedded: Embedded) -> Tensor:
         return embedded.x_BND
 
+    def interpolated(self, tensors: dict[str, Tensor], grid: Sequence[int]) -> dict[str, Tensor]:
+        """Weights of the same positions on another grid, by name, as this one needs them."""
+        return tensors
+
 
 class GridPositionPart(Part):
     """Settings of positions on a grid; this one has none."""
 
     kind: str = "none"
 
-    def build(self, positions: int, width: int) -> GridPosition:
-        """For so many positions, the class token among them."""
+    def build(self, grid: Sequence[int], width: int, class_tokens: int = 0) -> GridPosition:
+        """For a grid with so many positions along each axis, behind its class tokens."""
         return GridPosition()
 
 
@@ -38,8 +46,8 @@ class LearnedGridConfig(GridPositionPart):
 
     kind: str = "learned"
 
-    def build(self, positions: int, width: int) -> GridPosition:
-        return LearnedGrid(positions, width)
+    def build(self, grid: Sequence[int], width: int, class_tokens: int = 0) -> GridPosition:
+        return LearnedGrid(grid, width, class_tokens)
 
 
 class SinusoidalGridConfig(GridPositionPart):
@@ -47,7 +55,7 @@ class SinusoidalGridConfig(GridPositionPart):
 
     kind: str = "sinusoidal"
 
-    def build(self, positions: int, width: int) -> GridPosition:
+    def build(self, grid: Sequence[int], width: int, class_tokens: int = 0) -> GridPosition:
         return SinusoidalGrid()
 
 
@@ -64,21 +72,56 @@ GRID_POSITIONS = Choices(
 
 
 class LearnedGrid(GridPosition):
-    """A table of vectors, one for each position in the order of the front."""
+    """A table of vectors, one for each position in the order of the front.
 
-    def __init__(self, positions: int, width: int) -> None:
+    A picture of another size has another grid: for it the vectors of the grid's places are interpolated (Dosovitskiy et
+    al. 2021, section 3.2). Of what is shorter along its first axis, as series are, the first positions are taken.
+    """
+
+    def __init__(self, grid: Sequence[int], width: int, class_tokens: int = 0) -> None:
         super().__init__()
-        self.max_length = positions
-        self.table_ND = nn.Parameter(torch.randn(positions, width) * SPREAD)
+        self.grid, self.class_tokens = tuple(grid), class_tokens
+        self.max_length = class_tokens + math.prod(grid)
+        self.table_ND = nn.Parameter(torch.randn(self.max_length, width) * SPREAD)
 
     def forward(self, embedded: Embedded) -> Tensor:
         found = embedded.x_BND.shape[1]
-        if found > self.max_length:
+        if self.is_another_grid(embedded):
+            table_ND = interpolated(self.table_ND, self.grid, embedded.grid)
+        elif found <= self.max_length:
+            table_ND = self.table_ND[:found]
+        else:
             raise OptionError(
                 f"an input of {found} positions does not fit into the {self.max_length} learned ones; give it the size "
                 'that the model was built for, or train with model.position.kind = "sinusoidal"'
             )
-        return embedded.x_BND + self.table_ND[:found].to(embedded.x_BND.dtype)
+        return embedded.x_BND + table_ND.to(embedded.x_BND.dtype)
+
+    def is_another_grid(self, embedded: Embedded) -> bool:
+        """Whether inputs have another size than those it was built for; one that is shorter along its first axis alone
+        (time) is the beginning of such an input."""
+        grid, own = embedded.grid, self.grid
+        if len(grid) < 2 or embedded.lengths_B is not None:
+            return False
+        return grid[1:] != own[1:] or grid[0] > own[0]
+
+    def interpolated(self, tensors: dict[str, Tensor], grid: Sequence[int]) -> dict[str, Tensor]:
+        return {name: interpolated(table_ND, grid, self.grid) for name, table_ND in tensors.items()}
+
+
+MODES = ("linear", "bicubic", "trilinear")
+"""By the number of axes."""
+
+
+def interpolated(table_ND: Tensor, before: Sequence[int], after: Sequence[int]) -> Tensor:
+    """The vectors of a grid's places, read off between the places of another; those before the grid stay."""
+    extra = len(table_ND) - math.prod(before)
+    if tuple(before) == tuple(after):
+        return table_ND
+    places_1D = table_ND[extra:].float().unflatten(0, tuple(before)).movedim(-1, 0)[None]
+    found_1D = functional.interpolate(places_1D, size=tuple(after), mode=MODES[len(before) - 1], align_corners=False)
+    found_ND = found_1D[0].movedim(0, -1).flatten(0, -2).to(table_ND.dtype)
+    return torch.cat((table_ND[:extra], found_ND))
 
 
 class SinusoidalGrid(GridPosition):

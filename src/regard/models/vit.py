@@ -8,11 +8,11 @@ configuration, sizes, model.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import Field, SerializeAsAny
-from torch import nn
+from torch import Tensor, nn
 
 from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.attention.masks import EVERYTHING, padding
@@ -87,7 +87,7 @@ class Vit(nn.Module):
         self.front = config.front.build(port, config.width)
         self.grid, self.class_tokens = self.front.grid, self.front.class_tokens
         positions = self.class_tokens + math.prod(self.grid)
-        self.position = config.position.build(positions, config.width)
+        self.position = config.position.build(self.grid, config.width, self.class_tokens)
         self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(config.block(layer, positions) for layer in range(config.layers))
         self.norm = config.norm.build(config.width)
@@ -106,6 +106,11 @@ class Vit(nn.Module):
 
     def represent(self, inputs: Inputs) -> States:
         return self(inputs)
+
+    def interpolated(self, weights: Mapping[str, Tensor], grid: Sequence[int]) -> dict[str, Tensor]:
+        """Positions that were learned on another grid become those of this one."""
+        own = {name: tensor for name, tensor in weights.items() if name.startswith("position.")}
+        return {**weights, **self.position.interpolated(own, grid)}
 
     def forward(self, inputs: Inputs) -> States:
         embedded = self.front(inputs)

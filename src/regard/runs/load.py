@@ -29,6 +29,7 @@ from regard.runs.asking import answer_nonempty, as_list, best_text, parsed
 from regard.runs.folder import RunFolder
 from regard.runs.integrity import check_hashes
 from regard.runs.recipe import Recipe
+from regard.runs.starting import Origin, interpolated, without_prefix
 from regard.runs.train import adapt, build_task, headed
 from regard.tasks.embedding import Embedding
 from regard.tasks.masked.filling import Guess
@@ -198,15 +199,21 @@ class Run:
         return None
 
 
-def load(run: str | Path, device: str = "", *, check: bool = True) -> Run:
+def load(
+    run: str | Path, device: str = "", *, check: bool = True, picture_size: int | tuple[int, ...] = 0
+) -> Run:
     """Everything after training starts here; files that are not the run's own are refused.
 
-    Without ``check`` they are taken as they are, for those who want to know what is wrong.
+    Without ``check`` they are taken as they are, for those who want to know what is wrong. With ``picture_size`` a run
+    of pictures reads them at another size than it was trained at; learned positions are interpolated.
     """
     folder = RunFolder(Path(run).expanduser())
     folder.require(folder.recipe, folder.weights)
     recipe = Recipe.of_run(folder.recipe)
     modalities = recipe.input.load(folder.path, recipe.tokenizer)
+    if picture_size:
+        recipe = recipe.model_copy(update={"input": recipe.input.sized(picture_size)})
+        modalities = recipe.input.taken_over(modalities)
     where = machine.choose_device(device or recipe.device)
     machine.tune_allocator()
     machine.set_threads(recipe.training.threads)
@@ -215,7 +222,13 @@ def load(run: str | Path, device: str = "", *, check: bool = True) -> Run:
     if not recipe.start.adapters.merge:
         adapt(recipe, model)
     weights = checkpoints.load_tensors(folder.weights)
-    checkpoints.load_weights(model, weights, str(folder.weights))
+    fitting = weights
+    if picture_size:
+        before = Origin.at(str(folder.path)).grid()
+        names = {without_prefix(name): name for name in weights}
+        bodys = interpolated(model, {short: weights[name] for short, name in names.items()}, before)
+        fitting = {names[short]: tensor for short, tensor in bodys.items()}
+    checkpoints.load_weights(model, fitting, str(folder.weights))
     if check:
         check_hashes(folder, weights)
     return Run(folder, recipe, modalities, model.to(where).eval(), where, task)

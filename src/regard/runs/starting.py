@@ -12,12 +12,13 @@ from torch import Tensor, nn
 
 from regard.core.config import Config, override, parse
 from regard.core.errors import RecipeError, RunError, enumerate_problems
-from regard.core.seams import Observer
+from regard.core.seams import HasGrid, Interpolates, Observer
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.modality import TextModality
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.layers.adapters import AdapterConfig, matches, merged_weights
+from regard.layers.headed import body_of
 from regard.runs.folder import RunFolder
 from regard.runs.integrity import check_hashes
 from regard.training import checkpoints
@@ -55,9 +56,15 @@ class Origin(NamedTuple):
     def modalities(self) -> Modalities:
         return self.recipe.input.load(self.folder.path, self.recipe.tokenizer)
 
+    def grid(self) -> tuple[int, ...]:
+        """That which the positions of its body fill, if they fill one; no weights are made."""
+        with torch.device("meta"):
+            return grid_of(self.recipe.model.build(self.modalities().ports()))
+
 
 def start_from(recipe: Any, settings: Iterable[str] = ()) -> Any:
-    """The recipe with the model and tokenizer of the run that it starts from; ``--set model.…`` has the last word."""
+    """The recipe with the model and tokenizer of the run that it starts from; ``--set model.…`` and ``--set input.…``
+    have the last word."""
     if not recipe.start.run or recipe.start.taken:
         return recipe
     origin = Origin.at(recipe.start.run)
@@ -65,11 +72,11 @@ def start_from(recipe: Any, settings: Iterable[str] = ()) -> Any:
     tree["start"]["taken"] = True
     tree["model"] = origin.recipe.model.model_dump()
     if recipe.start.pieces == "theirs":
-        tree["input"] = origin.recipe.input.model_dump()
+        tree["input"] = recipe.input.continued(origin.recipe.input).model_dump()
         tree["tokenizer"] = origin.recipe.tokenizer.model_dump()
         if "dropout" in tree["tokenizer"]:
             tree["tokenizer"]["dropout"] = recipe.tokenizer.pair_dropout
-    own = [setting for setting in settings if setting.strip().startswith("model.")]
+    own = [setting for setting in settings if setting.strip().startswith(("model.", "input."))]
     return parse(type(recipe), override(tree, own, type(recipe)), where=f"the recipe started from {recipe.start.run}")
 
 
@@ -113,6 +120,11 @@ def load_pretrained(
     if start.pieces == "carried":
         before, after = origin.modalities().vocabularies, modalities.vocabularies
         theirs = {**theirs, **copy_shared_rows(before, after, theirs, ours, notes)}
+    grids = origin.grid(), grid_of(model)
+    if grids[0] != grids[1]:
+        theirs = interpolated(model, theirs, grids[0])
+        written = ["×".join(map(str, grid)) for grid in grids]
+        notes.append(f"what was learned about the places of {written[0]} patches is interpolated to {written[1]}")
     missing = [
         f"{name} {tuple(tensor.shape)}: {found(theirs.get(without_prefix(name)))}"
         for name, tensor in ours.items()
@@ -131,6 +143,17 @@ def load_pretrained(
                  + (f", {len(left)} of its tensors are not needed" if left else ""))  # fmt: skip
     for note in notes:
         observer.on_message(note)
+
+
+def grid_of(model: nn.Module) -> tuple[int, ...]:
+    body = body_of(model)
+    return body.grid if isinstance(body, HasGrid) else ()
+
+
+def interpolated(model: nn.Module, weights: Mapping[str, Tensor], grid: tuple[int, ...]) -> dict[str, Tensor]:
+    """Weights of a body that was trained on this grid, by plain names, as the model's grid needs them."""
+    body = body_of(model)
+    return body.interpolated(weights, grid) if isinstance(body, Interpolates) else dict(weights)
 
 
 def without_prefix(name: str) -> str:

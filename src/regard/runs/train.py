@@ -24,6 +24,7 @@ from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
 from regard.layers.adapters import add_adapters, merge_adapters
 from regard.layers.headed import Headed
+from regard.runs.fitting import fit_to_inputs
 from regard.runs.folder import RunFolder
 from regard.runs.integrity import read_summary, save_held_out, write_summary
 from regard.runs.journal import MetricsFile, TensorBoard
@@ -164,6 +165,8 @@ def new_loop(gathered: Gathered, folder: RunFolder, ranks: machine.Ranks, told: 
     if isinstance(task, ChecksLengths):
         task.check_lengths(model, recipe.training.batch_tokens)
     load_pretrained_vectors(recipe, model, gathered.modalities, folder.checkpoints, told)
+    if not recipe.start.run:
+        fit_to_inputs(model, gathered.corpus.splits["train"], gathered.modalities.input, folder.checkpoints)
     load_pretrained(recipe.start, model, gathered.modalities, folder.checkpoints, told)
     adapt(recipe, model)
     freeze(model, recipe.start.frozen)
@@ -186,6 +189,11 @@ def build_task(recipe: Recipe, corpus: Corpus[Any], modalities: Modalities) -> T
     if recipe.tokenizer.pair_dropout and not recipe.task.cuts_anew:
         raise OptionError(
             f"tokenizer.dropout is for pairs, which are segmented every epoch, not for {recipe.task.kind}; set it to 0"
+        )
+    if recipe.input.mixes and not recipe.task.mixes:
+        raise OptionError(
+            f"input.augmentation mixes pictures, so that their answers are mixtures, which {recipe.task.kind} does not "
+            "know; set input.augmentation.mixup and input.augmentation.cutmix to 0"
         )
     return recipe.task.build(corpus, modalities, recipe.seed)
 
@@ -223,7 +231,7 @@ def _modalities(recipe: Recipe, corpus: Any, folder: RunFolder, ranks: machine.R
     """Learned once and kept: a resumed run reads the files that it wrote."""
     if ranks.is_main and not recipe.input.is_kept(folder.path):
         if recipe.start.run and recipe.start.pieces == "theirs":
-            Origin.at(recipe.start.run).modalities().save(folder.path)
+            recipe.input.taken_over(Origin.at(recipe.start.run).modalities()).save(folder.path)
         else:
             recipe.input.fit(corpus, recipe.tokenizer).save(folder.path)
     ranks.barrier()

@@ -20,6 +20,8 @@ class TaskPart(Part):
 
     cuts_anew: ClassVar[bool] = False  # whether training examples may be cut into other pieces each epoch
 
+    mixes: ClassVar[bool] = False  # whether training inputs may be mixed: their answers then are mixtures, too
+
     generates: ClassVar[bool] = False  # whether answers are written token by token, as ``session.options`` says
 
     explains_itself: ClassVar[bool] = False  # whether training ends with a page about what was learned

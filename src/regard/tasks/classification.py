@@ -21,7 +21,7 @@ from regard.core.inputs import Inputs
 from regard.core.metrics import Metric, share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
-from regard.core.seams.modality import Modality, ShowsPixels, Summarises
+from regard.core.seams.modality import Mixes, Modality, ShowsPixels, Summarises
 from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
 from regard.data.batching import in_length_order, with_progress
@@ -72,6 +72,7 @@ class ClassificationConfig(TaskPart):
         Metric("calibration_error", "calibration error", higher_is_better=False),
     )
     accuracy = "accuracy"
+    mixes = True
 
     kind: str = "classification"
     labels: tuple[str, ...] = ()
@@ -100,19 +101,25 @@ class ClassificationConfig(TaskPart):
 
 
 class Classified(NamedTuple):
-    """An example as its modality encodes it; ``label`` is a place among the labels."""
+    """An example as its modality encodes it; ``label`` is a place among the labels. One that is mixed with another has
+    its label, too, and the share of its own."""
 
     item: Any
     label: int
+    second: int = -1
+    share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ClassBatch(Batch):
-    """Inputs and their classes; ``positions`` of the inputs are read."""
+    """Inputs and their classes; ``positions`` of the inputs are read. Mixed inputs have two classes, the first of them
+    with the share ``shares_B``."""
 
     inputs: Inputs
     labels_B: Tensor
     positions: int
+    seconds_B: Tensor | None = None
+    shares_B: Tensor | None = None
 
     @property
     def loss_terms(self) -> int:
@@ -188,7 +195,11 @@ class Classification:
     def collate(self, items: Sequence[Classified]) -> ClassBatch:
         inputs = self.modality.collate([one.item for one in items])
         positions = sum(self.modality.size(one.item) for one in items)
-        return ClassBatch(inputs, torch.tensor([one.label for one in items]), positions)
+        labels_B = torch.tensor([one.label for one in items])
+        if all(one.share == 1.0 for one in items):
+            return ClassBatch(inputs, labels_B, positions)
+        seconds_B = torch.tensor([one.second if one.second >= 0 else one.label for one in items])
+        return ClassBatch(inputs, labels_B, positions, seconds_B, torch.tensor([one.share for one in items]))
 
     # -- probes ---------------------------------------------------------------------------------------------
 
@@ -225,11 +236,17 @@ class Classification:
         logits_BC = logits_of(model, batch.inputs)
         weights_C = None if self._weights_C is None else self._weights_C.to(logits_BC.device)
         smoothing = self.config.label_smoothing if model.training else 0.0
-        loss = functional.cross_entropy(
-            logits_BC, batch.labels_B, weights_C, reduction="sum", label_smoothing=smoothing
-        )
-        right = (logits_BC.argmax(dim=-1) == batch.labels_B).sum()
-        count = len(batch.labels_B)
+        loss_of = partial(functional.cross_entropy, logits_BC, weight=weights_C, label_smoothing=smoothing)
+        best_B, count = logits_BC.argmax(dim=-1), len(batch.labels_B)
+        if batch.seconds_B is None or batch.shares_B is None:
+            loss = loss_of(batch.labels_B, reduction="sum")
+            right = (best_B == batch.labels_B).sum()
+        else:  # of a mixture −Σ p log q: what either label costs, by its share
+            both = (batch.seconds_B, batch.labels_B)
+            second_B, first_B = (loss_of(own_B, reduction="none") for own_B in both)
+            loss = torch.lerp(second_B, first_B, batch.shares_B).sum()
+            second_B, first_B = ((best_B == own_B).float() for own_B in both)
+            right = torch.lerp(second_B, first_B, batch.shares_B).sum()
         return Sums({"loss": loss, "accuracy": right}, {"loss": count, "accuracy": count})
 
     def _class_weights(self) -> Tensor:
@@ -326,7 +343,7 @@ class LabelledInput(NamedTuple):
 
 
 class Decoded(Sequence[Classified]):
-    """Examples that are encoded when they are asked for; with a ``key`` they are changed by (key, place)."""
+    """Examples that are encoded when they are asked for; with a ``key`` they are changed and mixed by (key, place)."""
 
     def __init__(
         self, modality: Modality, examples: Sequence[HasLabel], places: Mapping[str, int], key: tuple[int, ...] | None
@@ -337,11 +354,24 @@ class Decoded(Sequence[Classified]):
         return len(self.examples)
 
     def __getitem__(self, place: Any) -> Any:
+        if self.key is None:
+            return self.encoded(place)
+        generator = np.random.default_rng((*self.key, int(place)))
+        first = self.changed(place, generator)
+        if not isinstance(self.modality, Mixes) or not self.modality.mixes:
+            return first
+        second = self.changed(int(generator.integers(len(self.examples))), generator)
+        item, share = self.modality.mix(first.item, second.item, generator)
+        return Classified(item, first.label, second.label, share)
+
+    def encoded(self, place: Any) -> Classified:
         one = self.examples[place]
-        item = self.modality.encode([one.input])[0]
-        if self.key is not None:
-            item = self.modality.augment(item, np.random.default_rng((*self.key, int(place))))
-        return Classified(item, self.places[one.label])
+        return Classified(self.modality.encode([one.input])[0], self.places[one.label])
+
+    def changed(self, place: Any, generator: np.random.Generator) -> Classified:
+        """As training sees it."""
+        one = self.encoded(place)
+        return one._replace(item=self.modality.augment(one.item, generator))
 
 
 def label_answer(label: str, share: float) -> LabelAnswer:

@@ -22,6 +22,7 @@ FRONTS = [
     {"kind": "patches", "size": 2, "class_token": False},
     {"kind": "convolution", "channels": (5, 7), "strides": (1, 2)},
     {"kind": "convolution", "channels": (5,), "strides": (1,), "size": 2, "class_token": False},
+    {"kind": "convolution", "channels": (5,), "strides": (2,), "whiten": 3},
 ]
 
 
@@ -136,3 +137,29 @@ def test_a_size_for_other_axes_is_refused(size: int | tuple[int, ...]) -> None:
 def test_convolutions_need_as_many_strides_as_channels() -> None:
     with pytest.raises(RecipeError, match="2 numbers of channels and 1 strides were found"):
         parse(ConvolutionConfig, {"channels": [4, 8], "strides": [2]})
+
+
+@pytest.mark.parametrize("shape", [(9,), (9, 8), (5, 6, 7)], ids=str)
+def test_whitened_blocks_have_no_correlations_left(shape: tuple[int, ...]) -> None:
+    """Noise that neighbours share: afterwards the directions are uncorrelated and equally strong, with both signs."""
+    torch.manual_seed(3)
+    front = parse(ConvolutionConfig, {"channels": [4], "strides": [1], "whiten": 3}).build(Arrays(2, shape), 8)
+    values = torch.randn(400, 2, *shape).cumsum(-1)
+    whitening = front.whitening
+    assert whitening is not None
+    whitening.fit_inputs(Inputs(values))
+    block = torch.randn(5000, 2, *[3] * len(shape)).cumsum(-1)
+    whitening.fit_inputs(Inputs(block))
+    made = block.flatten(1) @ whitening.kernel.T
+    half = made.shape[1] // 2
+    assert torch.equal(made[:, half:], -made[:, :half])
+    torch.testing.assert_close(made[:, :half].T.cov(), torch.eye(half), atol=0.02, rtol=0)
+    assert whitening.kernel.dtype == torch.float32
+    assert "whitening.kernel" in front.state_dict()
+    assert not [name for name, _ in front.named_parameters() if "whitening" in name]
+    assert front(Inputs(values)).x_BND.shape[0] == 400
+
+
+def test_a_block_without_a_middle_is_refused() -> None:
+    with pytest.raises(RecipeError, match="whiten = 2 has no middle; give an odd number such as 3, or 0"):
+        parse(ConvolutionConfig, {"whiten": 2})

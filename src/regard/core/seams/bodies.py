@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -59,6 +59,15 @@ class ReadsAgain(Protocol):
 
     def readings(self, shape: Sequence[int]) -> tuple[int, ...]:
         """How many positions each reading of an input of this shape has; () where it is read once."""
+        ...
+
+
+@runtime_checkable
+class Interpolates(HasGrid, Protocol):
+    """A body that can go on from weights of its kind that were trained on another grid (pictures of another size)."""
+
+    def interpolated(self, weights: Mapping[str, Tensor], grid: Sequence[int]) -> dict[str, Tensor]:
+        """The same weights where nothing depends on the grid, the others as this body's grid needs them."""
         ...
 
 

@@ -141,3 +141,20 @@ class HoldsSeveral(Protocol):
     def members(self, argument: str) -> Sequence[str]:
         """The words that stand for each of the inputs behind a word of the command line; itself where it is one."""
         ...
+
+
+@runtime_checkable
+class Mixes(Protocol):
+    """A modality that can make one training item of two.
+
+    Law: both are drawn by the generator alone, so that a mixture belongs to its example and not to a batch.
+    """
+
+    @property
+    def mixes(self) -> bool:
+        """Whether it is to be done."""
+        ...
+
+    def mix(self, item: Any, other: Any, generator: np.random.Generator) -> tuple[Any, float]:
+        """The mixture, and the share that the first has in it."""
+        ...

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
+    from regard.core.inputs import Inputs
+
 
 @runtime_checkable
 class WritesResidual(Protocol):
@@ -35,3 +37,13 @@ class Recomputes(Protocol):
     """A module that can throw inner activations away and make them again in the backward pass, when ``recompute``."""
 
     recompute: bool
+
+
+@runtime_checkable
+class FitsInputs(Protocol):
+    """A module that computes weights from training inputs, once, before the first step of a new model; they are saved
+    with the others."""
+
+    def fit_inputs(self, inputs: Inputs) -> None:
+        """Some hundred of them, as they are without augmentation."""
+        ...

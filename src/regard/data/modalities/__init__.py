@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from regard.core.config import Choices, Part
+from regard.core.errors import OptionError
 
 if TYPE_CHECKING:
     from regard.data import TokenizerPart
@@ -20,6 +21,11 @@ class ModalityPart(Part):
     @property
     def is_text(self) -> bool:
         """Whether a tokenizer has a part in it."""
+        return False
+
+    @property
+    def mixes(self) -> bool:
+        """Whether a training input is mixed with another, so that it has the answers of both."""
         return False
 
     @property
@@ -38,6 +44,19 @@ class ModalityPart(Part):
     def load(self, folder: Path, tokenizer: TokenizerPart) -> Modalities:
         """As a run folder holds it."""
         raise NotImplementedError
+
+    def continued(self, before: ModalityPart) -> ModalityPart:
+        """The settings of a run that starts from another, which read by ``before``: those, but for what may differ and
+        is said here."""
+        return before
+
+    def sized(self, size: int | tuple[int, ...]) -> ModalityPart:
+        """The same for inputs of another size."""
+        raise OptionError(f"input.kind = {self.kind!r} has no size; leave it out")
+
+    def taken_over(self, theirs: Modalities) -> Modalities:
+        """What another run learned, by these settings."""
+        return theirs
 
 
 MODALITIES = Choices(

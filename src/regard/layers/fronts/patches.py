@@ -63,7 +63,7 @@ class Patches(nn.Module):
         lengths_B = inputs.lengths_B
         if lengths_B is not None:
             lengths_B = self.class_tokens + (lengths_B + self.size[0] - 1) // self.size[0] * math.prod(grid[1:])
-        return Embedded(x_BND, lengths_B, places_NA.expand(len(x_BND), -1, -1))
+        return Embedded(x_BND, lengths_B, places_NA.expand(len(x_BND), -1, -1), grid)
 
 
 def cut(values_BC: Tensor, size: Sequence[int]) -> Tensor:

@@ -21,7 +21,8 @@ LISTED = 20
 
 def picture_facts(name: str, pictures: Sequence[Path], examples: int) -> PictureFacts:
     """Opens some of the pictures whole, as training will."""
-    from regard.data.modalities.image.decoding import GREY_MODES, UNREADABLE, Image, reason  # which need Pillow
+    from regard.data.modalities.image.decoding import GREY_MODES  # which needs Pillow
+    from regard.data.modalities.image.opening import UNREADABLE, Image, reason
 
     sizes: Counter[tuple[int, int]] = Counter()
     modes: Counter[str] = Counter()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -11,12 +10,9 @@ import numpy as np
 
 from regard.core.errors import DataError
 from regard.data.modalities.image.idx import read_idx
-from regard.data.modalities.image.pictures import Picture
-
-try:
-    from PIL import Image, ImageOps, UnidentifiedImageError
-except ImportError as error:
-    raise DataError('pictures are read with Pillow, which is not installed; pip install "regard[images]"') from error
+from regard.data.modalities.image.lines import read_lined
+from regard.data.modalities.image.opening import Image, ImageOps, opened
+from regard.data.modalities.image.pictures import Lines, Picture
 
 Resize: TypeAlias = Literal["crop", "stretch"]
 Raw: TypeAlias = "Picture | np.ndarray | Image.Image"
@@ -25,8 +21,6 @@ MODES = {1: "L", 3: "RGB"}
 GREY_MODES = ("1", "L", "F")
 ORIENTATION = 0x0112  # the number of EXIF's tag
 SIXTEEN_BITS = 257  # 65535 / 255
-UNREADABLE = (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError)
-"""What Pillow raises at files that are broken, each format in its own way."""
 
 
 class Frame(NamedTuple):
@@ -39,15 +33,36 @@ class Frame(NamedTuple):
 
 
 def read_batch(raws: Sequence[Raw], frame: Frame) -> np.ndarray:
-    """pixels_BCHW, bytes; those of one idx file are gathered at once where they have the size already."""
-    first = raws[0]
-    if isinstance(first, Picture) and first.index >= 0:
-        stored = read_idx(Path(first.path))
-        if stored.shape[1:] == (frame.rows, frame.columns) and frame.channels == 1:
-            places = [raw.index for raw in raws if isinstance(raw, Picture) and raw.path == first.path]
-            if len(places) == len(raws):
-                return stored[places][:, None]
-    return np.stack([read_pixels(raw, frame) for raw in raws])
+    """pixels_BCHW, bytes; those of one file of many are gathered at once where they have the frame's form already."""
+    pixels_BCHW = np.empty((len(raws), frame.channels, frame.rows, frame.columns), np.uint8)
+    by_file: dict[tuple[str, Lines | None], list[int]] = {}
+    for place, raw in enumerate(raws):
+        if isinstance(raw, Picture) and raw.index >= 0:
+            by_file.setdefault((raw.path, raw.lines), []).append(place)
+        else:
+            pixels_BCHW[place] = read_pixels(raw, frame)
+    for places in by_file.values():
+        own = [raw for raw in map(raws.__getitem__, places) if isinstance(raw, Picture)]
+        stored = stored_pictures(own[0])
+        if in_frame(stored, frame):
+            gathered = stored[[raw.index for raw in own]].reshape(len(own), frame.rows, frame.columns, frame.channels)
+            pixels_BCHW[places] = gathered.transpose(0, 3, 1, 2)
+        else:
+            pixels_BCHW[places] = [read_pixels(raw, frame) for raw in own]
+    return pixels_BCHW
+
+
+def stored_pictures(picture: Picture) -> np.ndarray:
+    """pictures_BHW (or BHWC) of the file that holds this one among many."""
+    if picture.lines is None:
+        return read_idx(Path(picture.path))
+    return read_lined(Path(picture.path), picture.lines)
+
+
+def in_frame(stored: np.ndarray, frame: Frame) -> bool:
+    """Whether these pictures have the frame's size and channels, so that nothing is to be done to them."""
+    channels = stored.shape[3] if stored.ndim == 4 else 1
+    return stored.dtype.itemsize == 1 and (*stored.shape[1:3], channels) == (frame.rows, frame.columns, frame.channels)
 
 
 def read_pixels(raw: Raw, frame: Frame) -> np.ndarray:
@@ -55,7 +70,7 @@ def read_pixels(raw: Raw, frame: Frame) -> np.ndarray:
     if isinstance(raw, Picture) and raw.index < 0:
         with opened(raw.path) as image:
             return framed(image, frame)
-    array = read_idx(Path(raw.path))[raw.index] if isinstance(raw, Picture) else raw
+    array = stored_pictures(raw)[raw.index] if isinstance(raw, Picture) else raw
     return framed(from_array(array) if isinstance(array, np.ndarray) else array, frame)
 
 
@@ -64,32 +79,13 @@ def picture_size(raw: Raw) -> tuple[int, int]:
     if isinstance(raw, np.ndarray):
         return raw.shape[0], raw.shape[1]
     if isinstance(raw, Picture) and raw.index >= 0:
-        stored = read_idx(Path(raw.path))
+        stored = stored_pictures(raw)
         return stored.shape[1], stored.shape[2]
     if isinstance(raw, Picture):
         with opened(raw.path) as image:
             return picture_size(image)
     width, height = upright(raw).size
     return height, width
-
-
-@contextmanager
-def opened(path: str) -> Iterator[Image.Image]:
-    """A picture's file; what goes wrong inside is told in words."""
-    try:
-        with Image.open(path) as image:
-            yield image
-    except FileNotFoundError:
-        raise DataError(f"no file {path}; check the path") from None
-    except UNREADABLE as error:
-        raise DataError(f"{path} is not a readable picture: {reason(error)}; replace the file, or remove it") from error
-
-
-def reason(error: BaseException) -> str:
-    """What Pillow says, without the name of a buffer that nobody knows."""
-    if isinstance(error, UnidentifiedImageError):
-        return "no known format"
-    return str(error) or type(error).__name__
 
 
 def framed(image: Image.Image, frame: Frame) -> np.ndarray:

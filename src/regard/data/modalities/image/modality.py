@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from pydantic import Field, model_validator
 
+from regard.core.config import parse
 from regard.core.errors import DataError, OptionError, RunError
 from regard.core.files import read_object, write_json
 from regard.core.inputs import Axis, Inputs
@@ -19,7 +20,9 @@ from regard.data import TokenizerPart
 from regard.data.modalities import ModalityPart
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.image.augmenting import UNCHANGED, Augmentation, Change, apply_changes
-from regard.data.modalities.image.decoding import Frame, Raw, Resize, opened, picture_size, read_batch
+from regard.data.modalities.image.decoding import Frame, Raw, Resize, picture_size, read_batch
+from regard.data.modalities.image.mixing import Mixture, draw_mixture, mix
+from regard.data.modalities.image.opening import opened
 from regard.data.modalities.image.pictures import Picture
 
 FILE = "image.json"
@@ -52,7 +55,13 @@ class ImagePart(ModalityPart):
                 raise ValueError(f"{name} has {len(given)} values for {self.channels} channels; give one for each")
         if self.std and min(self.std) <= 0:
             raise ValueError(f"std = {list(self.std)} divides pixels; give numbers above 0")
+        if self.channels == 1 and self.augmentation.saturation:
+            raise ValueError("augmentation.saturation has no effect on grey pictures; leave it out")
         return self
+
+    @property
+    def mixes(self) -> bool:
+        return self.augmentation.mixes
 
     @property
     def example(self) -> str:
@@ -89,11 +98,31 @@ class ImagePart(ModalityPart):
         return Modalities(ImageModality(frame, mean, std, self.augmentation))
 
 
+    def continued(self, before: ModalityPart) -> ModalityPart:
+        """Pictures are normalised as they were; their size and what training does to them may differ."""
+        if not isinstance(before, ImagePart):
+            return before
+        own = {"size", "augmentation"} & self.model_fields_set
+        return before.model_copy(update={key: getattr(self, key) for key in own})
+
+    def sized(self, size: int | tuple[int, ...]) -> ImagePart:
+        return parse(ImagePart, {**self.model_dump(), "size": size}, "the size of pictures")
+
+    def taken_over(self, theirs: Modalities) -> Modalities:
+        rows, columns = (self.size,) * 2 if isinstance(self.size, int) else self.size
+        if not rows or not isinstance(theirs.input, ImageModality):
+            return theirs
+        frame = theirs.input.frame._replace(rows=rows, columns=columns)
+        return Modalities(replace(theirs.input, frame=frame))
+
+
 class ImageItem(NamedTuple):
-    """A picture that is still to be decoded, and what is then done to it."""
+    """A picture that is still to be decoded, what is then done to it, and what it is mixed with."""
 
     raw: Raw
     change: Change = UNCHANGED
+    other: ImageItem | None = None
+    mixture: Mixture | None = None
 
 
 @dataclass(frozen=True)
@@ -143,14 +172,30 @@ class ImageModality:
         """For training only; the generator is seeded by seed, epoch and index."""
         return item._replace(change=self.augmentation.draw(generator))
 
+    @property
+    def mixes(self) -> bool:
+        return self.augmentation.mixes
+
+    def mix(self, item: ImageItem, other: ImageItem, generator: np.random.Generator) -> tuple[ImageItem, float]:
+        """Both in one, and the share of the first; for training only."""
+        shape = self.frame.rows, self.frame.columns
+        mixture = draw_mixture(generator, self.augmentation.mixup, self.augmentation.cutmix, shape)
+        return item._replace(other=other, mixture=mixture), mixture.share
+
     def size(self, item: ImageItem) -> int:
         """Batches count pictures, since all of them have one size."""
         return 1
 
     def collate(self, items: Sequence[ImageItem]) -> Inputs:
-        """Decodes, changes and normalises, in NumPy alone: it may run in a thread beside a training step."""
-        values = torch.from_numpy(self.normalise(self.decode_batch(items)))
-        return Inputs(values)
+        """Decodes, changes, normalises and mixes, in NumPy alone: it may run in a thread beside a training step."""
+        values_BCHW = self.normalise(self.decode_batch(items))
+        mixed = [(row, item.other, item.mixture) for row, item in enumerate(items)]
+        pairs = [(row, other, mixture) for row, other, mixture in mixed if other is not None and mixture is not None]
+        if pairs:
+            others_BCHW = self.normalise(self.decode_batch([other for _, other, _ in pairs]))
+            for (row, _, mixture), other_CHW in zip(pairs, others_BCHW, strict=True):
+                mix(values_BCHW[row], other_CHW, mixture)
+        return Inputs(torch.from_numpy(values_BCHW))
 
     def cut(self, item: ImageItem) -> int:
         return 0
@@ -168,7 +213,11 @@ class ImageModality:
 
     def decode_batch(self, items: Sequence[ImageItem]) -> np.ndarray:
         """pixels_BCHW, bytes, of the pictures as the model is shown them."""
-        return apply_changes(read_batch([item.raw for item in items], self.frame), [item.change for item in items])
+        changes = [item.change for item in items]
+        fill = [round(BRIGHTEST * mean) for mean in self.mean]
+        return apply_changes(
+            read_batch([item.raw for item in items], self.frame), changes, self.augmentation.padding, fill
+        )
 
     def normalise(self, pixels_BCHW: np.ndarray) -> np.ndarray:
         """(pixel / 255 − mean) / std of each channel."""

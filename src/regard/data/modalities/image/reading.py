@@ -1,4 +1,4 @@
-"""Reading labelled pictures: a folder for each class, idx files, or a table of paths and labels."""
+"""Reading labelled pictures: class folders, idx files, sheets, tables of paths or of pixel values."""
 
 from __future__ import annotations
 
@@ -8,9 +8,17 @@ from typing import NamedTuple
 
 from regard.core.errors import DataError
 from regard.data.ledger import Ledger
-from regard.data.modalities.image.decoding import Image
 from regard.data.modalities.image.idx import is_idx, labels_beside, read_idx_pair
-from regard.data.modalities.image.pictures import LabelledPicture, Picture
+from regard.data.modalities.image.lines import (
+    is_value_table,
+    label_column,
+    labels_beside_sheet,
+    labels_of_sheets,
+    labels_of_table,
+    read_lined,
+)
+from regard.data.modalities.image.opening import Image
+from regard.data.modalities.image.pictures import LabelledPicture, Lines, Picture
 from regard.data.modalities.image.verifying import Verify, digest, verify_files
 from regard.data.readers import missing_files, summarise
 from regard.data.tables import as_text, read_table
@@ -21,10 +29,12 @@ UNREADABLE = "no readable picture"
 class PictureOptions(NamedTuple):
     """How pictures are found, where that can differ."""
 
-    image: str = "image"  # the column of paths in a table, which count from the table's folder
-    label: str = "label"
-    classes: tuple[str, ...] = ()  # the names of an idx file's labels 0, 1, 2 …; (): the numbers themselves
+    image: int | str = "image"  # the column of paths in a table, which count from the table's folder
+    label: int | str = "label"
+    classes: tuple[str, ...] = ()  # the names of labels 0, 1, 2 …; (): the numbers themselves
     verify: Verify = "decode"
+    shape: tuple[int, ...] = ()  # rows and columns of each picture, where every line of a file is one; (): none is
+    brightest: int = 255  # the value of white in a table of values
 
 
 USUAL = PictureOptions()
@@ -42,6 +52,8 @@ def read_pictures(
     path: Path, split: str, ledger: Ledger, options: PictureOptions = USUAL
 ) -> list[LabelledPicture]:
     """The labelled pictures at a path; files that cannot be read are skipped, counted and named in the ledger."""
+    if options.shape and not path.is_dir():
+        return read_lined_pictures([path], None, split, ledger, options)
     if path.is_dir():
         return read_class_folders(path, split, ledger, options.verify)
     if is_idx(path):
@@ -79,7 +91,7 @@ def read_picture_table(
         if path and label:
             found.append(Found(table.parent / Path(path).expanduser(), label, line))
         else:
-            empty = [name for name, cell in ((options.image, path), (options.label, label)) if not cell]
+            empty = [str(name) for name, cell in ((options.image, path), (options.label, label)) if not cell]
             ledger.skip(split, str(table), line, f"no {' and no '.join(empty)}")
     ledger.record(split, str(table), read=len(rows) - len(found), kept=0)
     return keep_readable(found, str(table), split, ledger, options.verify)
@@ -106,6 +118,53 @@ def read_idx_pictures(
     ledger.units[path] = "pictures"
     ledger.record(split, path, read=len(kept), kept=len(kept))
     return kept
+
+
+def read_lined_pictures(
+    files: Sequence[Path], labels: Path | None, split: str, ledger: Ledger, options: PictureOptions
+) -> list[LabelledPicture]:
+    """Every line of these files is a picture. One file has the labels of all of them, in their order; those of a table
+    stand in it, and those of a sheet that nobody names beside it."""
+    rows, columns = options.shape
+    if is_value_table(files[0]):
+        lines = Lines(rows, columns, options.brightest, label_column(files[0], options.label))
+        found = [label for path in files for label in labels_of_table(path, lines.label)]
+        origin = str(files[0])
+    else:
+        lines = Lines(rows, columns)
+        beside = [labels_beside_sheet(path) for path in files] if labels is None else [labels]
+        found = [label for path in beside for label in labels_of_sheets(path)]
+        origin = str(files[0] if labels is None else labels)
+    held = [read_lined(path, lines) for path in files]
+    count = sum(map(len, held))
+    if count != len(found):
+        names = ", ".join(path.name for path in files)
+        raise DataError(
+            f"{names}: {count:,} pictures, but {len(found):,} labels in {origin}; check that the files belong together "
+            "and were fetched whole"
+        )
+    found = named_classes(found, options.classes, origin)
+    places = [(path, index, pixels) for path, own in zip(files, held) for index, pixels in enumerate(own)]
+    kept = [
+        LabelledPicture(Picture(str(path), index, digest(pixels.tobytes()), lines), label, line=line, origin=origin)
+        for line, ((path, index, pixels), label) in enumerate(zip(places, found, strict=True), start=1)
+    ]
+    ledger.units[origin] = "pictures"
+    ledger.record(split, origin, read=len(kept), kept=len(kept))
+    return kept
+
+
+def named_classes(labels: Sequence[str], names: Sequence[str], origin: str) -> list[str]:
+    """The names of labels 0, 1, 2 …, where some are given."""
+    if not names:
+        return list(labels)
+    wrong = sorted({label for label in labels if not label.isdecimal() or int(label) >= len(names)})
+    if wrong:
+        raise DataError(
+            f"{origin} has {summarise([f'label {label}' for label in wrong])}, but {len(names)} names of classes are "
+            f"given, for labels 0 to {len(names) - 1}; name them all, or leave data.classes out"
+        )
+    return [names[int(label)] for label in labels]
 
 
 def keep_readable(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
-from regard.data.modalities.image.decoding import UNREADABLE, Image, reason
+from regard.data.modalities.image.opening import UNREADABLE, Image, reason
 from regard.data.prefetch import prefetch
 
 Verify: TypeAlias = Literal["decode", "header"]

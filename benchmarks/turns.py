@@ -1,0 +1,72 @@
+"""Processes that train a few steps whenever it is their turn, so that what else the machine does meets all of them."""
+
+import select
+import statistics
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+PATIENCE = 150
+"""Seconds after which a process that is not ready is left out."""
+
+
+class Trainer:
+    """A process that says ``ready``, and then, for each line that it is given, how much a second it trained."""
+
+    def __init__(self, script: Path, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, script, *arguments],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+
+    def is_ready(self) -> bool:
+        found, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        return bool(found) and self.process.stdout.readline() == "ready\n"  # type: ignore[union-attr]
+
+    def turn(self) -> float:
+        """So much a second."""
+        self.process.stdin.write("go\n")  # type: ignore[union-attr]
+        self.process.stdin.flush()  # type: ignore[union-attr]
+        return float(self.process.stdout.readline())  # type: ignore[union-attr]
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+def in_turns(name: str, commands: Mapping[str, tuple[Path, Sequence[str]]], rounds: int) -> dict[str, list[float]]:
+    """What each process trained a second, round by round; one that is not ready in time is left out."""
+    trainers: dict[str, Trainer] = {}
+    try:
+        for key, (script, arguments) in commands.items():
+            trainer = Trainer(script, *arguments)
+            if trainer.is_ready():
+                trainers[key] = trainer
+            else:
+                trainer.end()
+                print(f"{name}: {key} is left out: not ready after {PATIENCE} s", flush=True)
+        found: dict[str, list[float]] = {key: [] for key in trainers}
+        for number in range(rounds):
+            for key, trainer in trainers.items():
+                found[key].append(trainer.turn())
+            said = ", ".join(f"{key} {own[-1]:,.0f}" for key, own in found.items())
+            print(f"{name}, round {number + 1}: {said}", flush=True)
+    finally:
+        for trainer in trainers.values():
+            trainer.end()
+    return found
+
+
+def ratio(ours: list[float], theirs: list[float]) -> float:
+    """The median over rounds."""
+    return round(statistics.median(own / other for own, other in zip(ours, theirs, strict=True)), 2)
+
+
+def bfloat16_is_faster() -> bool:
+    """Whether one matrix product is; a processor that emulates it takes minutes for seconds."""
+    import torch
+
+    from peers.huggingface_generation import product_seconds
+
+    return product_seconds(torch.bfloat16) < product_seconds(torch.float32)
