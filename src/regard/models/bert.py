@@ -181,8 +181,14 @@ class Bert(nn.Module):
         """How many tokens it can read, the symbols around a text among them; 0: as many as one likes."""
         return self.position.max_length
 
+    @property
+    def segment_kinds(self) -> int:
+        """How many kinds of segments have vectors; with fewer than two, nothing but separators tells texts apart."""
+        return self.config.segments
+
     def represent(self, inputs: Inputs) -> States:
-        return States(self(inputs.values, inputs.real_lengths_B, inputs.segments_BN), inputs.lengths_B)
+        segments_BN = inputs.segments_BN if self.segment_kinds > 1 else None
+        return States(self(inputs.values, inputs.real_lengths_B, segments_BN), inputs.lengths_B)
 
     def forward(self, tokens_BS: Tensor, lengths_B: Tensor | Mask, segments_BS: Tensor | None = None) -> Tensor:
         """states_BSD; of each row so many tokens are there, or a mask says who may look at whom."""

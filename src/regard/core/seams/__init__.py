@@ -6,10 +6,12 @@ from regard.core.seams.bodies import (
     GuessesWords,
     HasGrid,
     HasPooler,
+    HasSegments,
     ReadsAndWrites,
     RelatesTexts,
     max_length_of,
     max_lengths_of,
+    reads_segments,
 )
 from regard.core.seams.decoding import ConstantSizeState, Decodable, DecodingState, Engine, Hypothesis
 from regard.core.seams.observer import Observer
@@ -23,6 +25,7 @@ __all__ = [
     "GuessesWords",
     "HasGrid",
     "HasPooler",
+    "HasSegments",
     "Hypothesis",
     "Mechanism",
     "Observer",
@@ -31,4 +34,5 @@ __all__ = [
     "RelatesTexts",
     "max_length_of",
     "max_lengths_of",
+    "reads_segments",
 ]

@@ -92,3 +92,10 @@ class ShowsPixels(Protocol):
     def pixels(self, item: Any) -> np.ndarray:
         """pixels_HWC, bytes, as the model is shown them."""
         ...
+
+
+@runtime_checkable
+class Preprocesses(Protocol):
+    """A modality whose inputs are prepared by a few settings, which others can follow without our code."""
+
+    def preprocessing(self) -> dict[str, Any]: ...

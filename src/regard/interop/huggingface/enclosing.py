@@ -12,7 +12,7 @@ from tokenizers import AddedToken, models, processors
 from regard.core.errors import RunError, enumerate_problems
 from regard.core.symbols import Specials
 from regard.data.modalities.text.tokenizers import Tokenizer
-from regard.data.modalities.text.word_pieces import bert_rules, enclosing
+from regard.data.modalities.text.word_pieces import bert_rules
 
 NAMED = {"pad": "pad_token", "sos": "cls_token", "eos": "sep_token", "unk": "unk_token", "mask": "mask_token"}
 """Our names of the special symbols and theirs."""
@@ -66,14 +66,26 @@ def enclosed(tokenizer: Tokenizer) -> library.Tokenizer:
     """The same tokenizer, which opens and closes each text itself, as our model reads it."""
     raw, specials = library.Tokenizer.from_str(tokenizer.raw.to_str()), tokenizer.specials
     plain, dressed = (raw.encode("a", add_special_tokens=dress).ids for dress in (False, True))
-    if dressed != [specials.sos, *plain, specials.eos]:
-        first, last = tokenizer.token(specials.sos), tokenizer.token(specials.eos)
-        raw.post_processor = enclosing(first, specials.sos, last, specials.eos)
+    opening, closing = ([id] if id >= 0 else [] for id in (specials.sos, specials.eos))
+    if dressed != [*opening, *plain, *closing]:
+        raw.post_processor = template(tokenizer)
         if raw.id_to_token(specials.mask) == "<mask>":
+            (first, last) = (tokenizer.token(id) for id in (specials.sos, specials.eos))
             raw.post_processor = processors.RobertaProcessing(
                 (last, specials.eos), (first, specials.sos), trim_offsets=True, add_prefix_space=False
             )
     return raw
+
+
+def template(tokenizer: Tokenizer) -> processors.TemplateProcessing:
+    """One text, or two as two segments, between the symbols that there are."""
+    known = [(tokenizer.token(id), id) for id in (tokenizer.specials.sos, tokenizer.specials.eos) if id >= 0]
+    first = [tokenizer.token(tokenizer.specials.sos)] if tokenizer.specials.sos >= 0 else []
+    last = [tokenizer.token(tokenizer.specials.eos)] if tokenizer.specials.eos >= 0 else []
+    single = [*first, "$A", *last]
+    return processors.TemplateProcessing(
+        single=single, pair=[*single, "$B:1", *(f"{name}:1" for name in last)], special_tokens=known
+    )
 
 
 def enclosing_settings(tokenizer: Tokenizer, max_length: int, segments: int) -> dict[str, Any]:

@@ -55,12 +55,12 @@ class Patches(nn.Module):
         grid = tuple(length // own for length, own in zip(values.shape[2:], self.size, strict=True))
         places_NA = grid_places(grid, x_BND.device)
         if self.class_tokens:
-            x_BND = torch.cat((self.class_embedding.to(x_BND.dtype).expand(len(x_BND), 1, -1), x_BND), dim=1)
+            x_BND = torch.cat((self.class_embedding.to(x_BND.dtype).expand(x_BND.shape[0], 1, -1), x_BND), dim=1)
             places_NA = torch.cat((places_NA.new_full((1, len(grid)), -1), places_NA))
         lengths_B = inputs.lengths_B
         if lengths_B is not None:
             lengths_B = self.class_tokens + (lengths_B + self.size[0] - 1) // self.size[0] * math.prod(grid[1:])
-        return Embedded(x_BND, lengths_B, places_NA.expand(len(x_BND), -1, -1))
+        return Embedded(x_BND, lengths_B, places_NA.expand(x_BND.shape[0], -1, -1))
 
 
 def cut(values_BC: Tensor, size: Sequence[int]) -> Tensor:

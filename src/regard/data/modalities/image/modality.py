@@ -182,6 +182,12 @@ class ImageModality:
         """pixels_HWC, bytes: the picture as the model is shown it, for drawing."""
         return self.decode_batch([item])[0].transpose(1, 2, 0)
 
+    def preprocessing(self) -> dict[str, Any]:
+        """Size, channels, how a picture comes to them, and how pixels from 0 to 1 are normalised."""
+        frame = self.frame
+        sizes = {"channels": frame.channels, "shape": [frame.rows, frame.columns], "resize": frame.resize}
+        return {**sizes, "mean": list(self.mean), "std": list(self.std)}
+
     def save(self, folder: Path) -> None:
         shape = [self.frame.rows, self.frame.columns]
         write_json(folder / FILE, {"shape": shape, "mean": list(self.mean), "std": list(self.std)})
