@@ -13,10 +13,12 @@ from safetensors.torch import save_file
 from regard.core.config import nearest
 from regard.core.errors import OptionError
 from regard.core.files import write_json, write_text
+from regard.core.seams import reads_segments
 from regard.core.seams.capabilities import Continues
+from regard.data.modalities.text.modality import USUAL_LENGTH
 from regard.data.modalities.text.vocabularies import TARGET
 from regard.interop.ctranslate2 import conversion as ctranslate2
-from regard.interop.folders import check_empty, check_no_head, new_folder
+from regard.interop.folders import check_empty, new_folder
 from regard.interop.huggingface import enclosing, generation
 from regard.interop.huggingface.families.family import Family
 from regard.interop.huggingface.families.known import family_of_model
@@ -26,6 +28,7 @@ from regard.interop.huggingface.vocabulary import CONFIG as SETTINGS
 from regard.interop.huggingface.vocabulary import TOKENIZER, answer_ids, closed, symbol_ids, tokenizer_settings
 from regard.interop.huggingface.weights import weights_out
 from regard.interop.onnx.export import write_onnx
+from regard.layers.headed import Headed, body_of
 from regard.layers.positions import TablePosition
 from regard.runs.load import Run, load
 from regard.tasks.translation import TeacherForcing
@@ -66,14 +69,14 @@ def to_ctranslate2(run: Run, out: Path, dtype: str) -> Exported:
 
 def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
     """config.json, model.safetensors, generation_config.json and the tokenizer's files."""
-    check_no_head(run)
     where, table = str(run.folder.path), run.recipe.model.settled().model_dump()
-    family = family_of_model(table, where)
+    family = family_of_run(run)
     context = text_context(run) if family.task != "translation" else 0
     if "context" in table:
         table["context"] = context  # they must know one
     tokenizer = run.vocabularies.source
-    config = {**family.config(table, where, vocabulary_problems(run)), "vocab_size": tokenizer.size}
+    task = run.recipe.task.model_dump()
+    config = {**family.config(table, task, where, vocabulary_problems(run)), "vocab_size": tokenizer.size}
     dressed = dress(run, family, context)
     learned = checkpoints.weights_of(run.model)
     with new_folder(out) as part:
@@ -90,6 +93,13 @@ def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
     return Exported(str(out), "huggingface", family.architecture, family.loader, count)
 
 
+def family_of_run(run: Run) -> Family:
+    """The architecture of theirs that computes the same."""
+    table, task = run.recipe.model.settled().model_dump(), run.recipe.task.kind
+    is_headed = isinstance(run.model, Headed)
+    return family_of_model(table, task, str(run.folder.path), headed=is_headed, start=run.recipe.start.run)
+
+
 def vocabulary_problems(run: Run) -> list[str]:
     if not run.vocabularies.shared:
         return ["tokenizer.joint = false; they have one tokenizer for both sides only"]
@@ -99,8 +109,11 @@ def vocabulary_problems(run: Run) -> list[str]:
 
 
 def text_context(run: Run) -> int:
-    model: Any = run.model
+    """How many tokens are read at once."""
+    model: Any = body_of(run.model)
     task: Any = run.recipe.task
+    if isinstance(run.model, Headed):
+        return task.max_length or USUAL_LENGTH
     return model.max_length or task.context
 
 
@@ -118,8 +131,8 @@ def dress(run: Run, family: Family, context: int) -> Dress:
     tokenizer, strategy = run.vocabularies.source, run.recipe.decoding
     specials, own = tokenizer.specials, run.recipe.tokenizer.kind != "imported"
     model: Any = run.model
-    if family.task == "masked-language-model":
-        settings = enclosing.enclosing_settings(tokenizer, context, model.config.segments)
+    if family.encloses:
+        settings = enclosing.enclosing_settings(tokenizer, context, segments=reads_segments(body_of(model)))
         return Dress(symbol_ids(specials), {}, enclosing.enclosed(tokenizer), {SETTINGS: settings})
     if family.task == "language-model":
         files = tokenizer_settings(tokenizer, context, own=own)

@@ -104,7 +104,9 @@ def graphs_of(run: Run) -> list[Graph]:
             f"{run.folder.path}: model.kind = {kind!r}{task} cannot be exported to ONNX; what can is "
             f"{', '.join(map(repr, known))}"
         )
-    return READERS[kind](model, run.task.ports()) if reads_only(run) else GRAPHS[kind](model, run.vocabularies.target.size)
+    if reads_only(run):
+        return READERS[kind](model, run.task.ports())
+    return GRAPHS[kind](model, run.vocabularies.target.size)
 
 
 def write_graph(graph: Graph, path: Path) -> None:
