@@ -51,11 +51,10 @@ def import_(
     if as_json:
         write_json(asdict(imported))
         return
-    say(
-        f"[bold]{plain(imported.run)}[/bold]: {imported.architecture}, {imported.parameters:,} parameters, "
-        f"{imported.pieces:,} pieces, context {imported.context:,}"
-    )
-    say(plain(f'next: regard predict {out} "{GIVEN[imported.task]}"{MORE.get(imported.task, "")}'), style="dim")
+    of_texts = f", {imported.pieces:,} pieces, context {imported.context:,}" if imported.pieces else ""
+    say(f"[bold]{plain(imported.run)}[/bold]: {imported.architecture}, {imported.parameters:,} parameters{of_texts}")
+    asked = f'"{GIVEN[imported.task]}"{MORE.get(imported.task, "")}' if imported.pieces else "picture.png"
+    say(plain(f"next: regard predict {out} {asked}"), style="dim")
 
 
 import_.__doc__ = f"{import_.__doc__}\n\n{EXAMPLES}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tokenizers as library
 from safetensors.torch import save_file
@@ -15,11 +15,12 @@ from regard.core.errors import OptionError
 from regard.core.files import write_json, write_text
 from regard.core.seams import reads_segments
 from regard.core.seams.capabilities import Continues
+from regard.core.seams.modality import Preprocesses
 from regard.data.modalities.text.modality import USUAL_LENGTH
 from regard.data.modalities.text.vocabularies import TARGET
 from regard.interop.ctranslate2 import conversion as ctranslate2
 from regard.interop.folders import check_empty, new_folder
-from regard.interop.huggingface import enclosing, generation
+from regard.interop.huggingface import enclosing, generation, preprocessing
 from regard.interop.huggingface.families.family import Family
 from regard.interop.huggingface.families.known import family_of_model
 from regard.interop.huggingface.files import SINGLE
@@ -68,26 +69,20 @@ def to_ctranslate2(run: Run, out: Path, dtype: str) -> Exported:
 
 
 def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
-    """config.json, model.safetensors, generation_config.json and the tokenizer's files."""
-    where, table = str(run.folder.path), run.recipe.model.settled().model_dump()
+    """config.json, model.safetensors, and what prepares inputs: tokenizers, or the size and norm of pictures."""
     family = family_of_run(run)
-    context = text_context(run) if family.task != "translation" else 0
+    table, dressed = run.recipe.model.settled().model_dump(), dress(run, family)
     if "context" in table:
-        table["context"] = context  # they must know one
-    tokenizer = run.vocabularies.source
+        table["context"] = text_context(run)  # they must know one
     task = run.recipe.task.model_dump()
-    config = {**family.config(table, task, where, vocabulary_problems(run)), "vocab_size": tokenizer.size}
-    dressed = dress(run, family, context)
+    config = family.config(table, task, str(run.folder.path), dressed.problems)
     learned = checkpoints.weights_of(run.model)
     with new_folder(out) as part:
-        write_json(part / CONFIG, {**config, **dressed.symbols})
-        if dressed.generation:
-            write_json(part / generation.FILE, {**dressed.symbols, **dressed.generation})
-        write_text(part / TOKENIZER, dressed.pieces.to_str(pretty=True))
-        if not run.vocabularies.joint:
-            write_text(part / TARGET, closed(run.vocabularies.target).to_str(pretty=True))
+        write_json(part / CONFIG, {**config, **dressed.settings})
         for name, content in dressed.files.items():
             write_json(part / name, content)
+        for name, pieces in dressed.tokenizers.items():
+            write_text(part / name, pieces.to_str(pretty=True))
         save_file(weights_out(family, table, learned), part / SINGLE, metadata={"format": "pt"})
     count = sum(tensor.numel() for tensor in learned.values())
     return Exported(str(out), "huggingface", family.architecture, family.loader, count)
@@ -95,7 +90,7 @@ def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
 
 def family_of_run(run: Run) -> Family:
     """The architecture of theirs that computes the same."""
-    table, task = run.recipe.model.settled().model_dump(), run.recipe.task.kind
+    table, task = run.recipe.model.settled().model_dump(), run.recipe.task.model_dump()
     is_headed = isinstance(run.model, Headed)
     return family_of_model(table, task, str(run.folder.path), headed=is_headed, start=run.recipe.start.run)
 
@@ -119,7 +114,41 @@ def text_context(run: Run) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Dress:
-    """What goes around the weights: special symbols, how answers are chosen, pieces, and the files beside them."""
+    """What goes around the weights: settings of config.json (special symbols, sizes), further files (how answers are
+    chosen, how inputs are prepared), tokenizers; and what cannot be said there."""
+
+    settings: dict[str, Any]
+    files: dict[str, Any]
+    tokenizers: dict[str, library.Tokenizer]
+    problems: list[str]
+
+
+def dress(run: Run, family: Family) -> Dress:
+    return dress_pictures(run) if family.reads == "pictures" else dress_texts(run, family)
+
+
+def dress_pictures(run: Run) -> Dress:
+    assert isinstance(run.modalities.input, Preprocesses)
+    said, problems = run.modalities.input.preprocessing(), list[str]()
+    rows, columns = said["shape"]
+    size = rows if rows == columns else [rows, columns]
+    files = {preprocessing.FILE: preprocessing.written_preprocessing(said, problems)}
+    return Dress({"image_size": size, "num_channels": said["channels"]}, files, {}, problems)
+
+
+def dress_texts(run: Run, family: Family) -> Dress:
+    tokenizer, problems = run.vocabularies.source, vocabulary_problems(run)
+    symbols, chosen, pieces, files = dress_tokenizer(run, family)
+    if chosen:
+        files = {generation.FILE: {**symbols, **chosen}, **files}
+    tokenizers = {TOKENIZER: pieces}
+    if not run.vocabularies.joint:
+        tokenizers[TARGET] = closed(run.vocabularies.target)
+    return Dress({"vocab_size": tokenizer.size, **symbols}, files, tokenizers, problems)
+
+
+class DressedTokenizer(NamedTuple):
+    """Special symbols, how answers are chosen, pieces, and the files beside them."""
 
     symbols: dict[str, int | None]
     generation: dict[str, Any]
@@ -127,22 +156,24 @@ class Dress:
     files: dict[str, Any]
 
 
-def dress(run: Run, family: Family, context: int) -> Dress:
+def dress_tokenizer(run: Run, family: Family) -> DressedTokenizer:
     tokenizer, strategy = run.vocabularies.source, run.recipe.decoding
     specials, own = tokenizer.specials, run.recipe.tokenizer.kind != "imported"
-    model: Any = run.model
     if family.encloses:
-        settings = enclosing.enclosing_settings(tokenizer, context, segments=reads_segments(body_of(model)))
-        return Dress(symbol_ids(specials), {}, enclosing.enclosed(tokenizer), {SETTINGS: settings})
+        segments = reads_segments(body_of(run.model))
+        settings = enclosing.enclosing_settings(tokenizer, text_context(run), segments=segments)
+        return DressedTokenizer(symbol_ids(specials), {}, enclosing.enclosed(tokenizer), {SETTINGS: settings})
     if family.task == "language-model":
-        files = tokenizer_settings(tokenizer, context, own=own)
-        return Dress(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, files)
+        files = tokenizer_settings(tokenizer, text_context(run), own=own)
+        return DressedTokenizer(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, files)
+    model: Any = run.model
     task = run.recipe.task
     assert isinstance(task, TeacherForcing)
     positions = model.max_lengths[1]
     wanted = strategy.max_length or task.max_length + 1
     chosen = generation.answer_settings(strategy, specials, min(wanted, positions))
-    return Dress(answer_ids(specials), chosen, closed(tokenizer), tokenizer_settings(tokenizer, positions, own=own))
+    files = tokenizer_settings(tokenizer, positions, own=own)
+    return DressedTokenizer(answer_ids(specials), chosen, closed(tokenizer), files)
 
 
 def to_onnx(run: Run, out: Path, dtype: str = "") -> Exported:

@@ -52,7 +52,7 @@ def grid_axis(model: nn.Module, axis: Axis) -> Axis:
         return axis
     cells = np.ndindex(*body.grid)
     places = (",".join(str(one + 1) for one in cell) for cell in cells)
-    return Axis((*["class"] * body.class_tokens, *places), body.grid, body.class_tokens)
+    return Axis((*("class", "distillation")[: body.class_tokens], *places), body.grid, body.class_tokens)
 
 
 def room_of(model: nn.Module, *limits: int) -> int:

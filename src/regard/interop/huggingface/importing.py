@@ -13,9 +13,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.config import parse
-from regard.core.errors import RunError
+from regard.core.errors import OptionError, RunError
 from regard.core.files import read_json, write_json, write_text
-from regard.core.ports import Ports, text_ports
+from regard.core.ports import INPUT, Ports, text_ports
 from regard.core.seams.capabilities import HasHead
 from regard.core.seams.task import Task
 from regard.core.symbols import Specials
@@ -25,7 +25,7 @@ from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.interop.folders import check_empty, new_folder
-from regard.interop.huggingface import enclosing
+from regard.interop.huggingface import enclosing, preprocessing
 from regard.interop.huggingface.families.family import Family
 from regard.interop.huggingface.families.heads import READ_AT_ONCE
 from regard.interop.huggingface.families.known import family_of_config
@@ -88,10 +88,11 @@ def import_folder(
     table = family.table(config, where, ignored)
     config = {**family.vocabulary, **config}
     notes: list[str] = []
-    inputs = read_texts(source, family, config, notes, case)
+    inputs = READERS[family.reads](source, family, config, notes, case)
     table, stored = family.settle(table, open_weights(source, convert=convert), str(source))
     recipe = recipe_of(source, family, config, table, inputs, notes)
-    note_penalty(recipe.decoding, notes)
+    if not family.headed:
+        note_penalty(recipe.decoding, notes)
     task = build_task(recipe, Corpus({}, Ledger()), inputs.modalities)
     table = recipe.model.model_dump()
     weights = weights_in(family, table, empty_model(recipe, task, inputs.ports), stored, str(source))
@@ -139,6 +140,29 @@ def read_texts(
     return FolderInputs(
         modalities, {"tokenizer": tokenizer}, text_ports(symbols, symbols, shared=True), raw.get_vocab_size()
     )
+
+
+def read_pictures(
+    folder: Path, family: Family, config: dict[str, Any], notes: list[str], case: str
+) -> FolderInputs:
+    """How pictures are prepared, which must give what the model's settings say that it reads."""
+    if case:
+        raise OptionError(f"--case is for texts, and {folder} reads pictures; leave it out")
+    usual = f"{family.architecture.partition('For')[0]}ImageProcessor"
+    table = preprocessing.read_preprocessing(folder, usual, config["num_channels"])
+    wanted = preprocessing.both_sides(config["image_size"]) or tuple(config["image_size"])
+    if tuple(table["size"]) != wanted:
+        made, reads = (" × ".join(map(str, size)) for size in (table["size"], wanted))
+        raise RunError(f"{folder}: {preprocessing.FILE} makes pictures of {made}, the model of {CONFIG} reads {reads}")
+    from regard.data.modalities.image.modality import ImagePart  # which needs Pillow
+
+    part = parse(ImagePart, table, where=f"{folder / preprocessing.FILE}, as [input]")
+    modality = part.given()
+    return FolderInputs(Modalities(modality), {"input": table}, {INPUT: modality.port()}, 0)
+
+
+READERS = {"text": read_texts, "pictures": read_pictures}
+"""By what a family reads."""
 
 
 def empty_model(recipe: Recipe, task: Task, ports: Ports) -> nn.Module:
@@ -202,8 +226,8 @@ def symbols_of(
 
 
 def max_length_of_table(table: dict[str, Any]) -> Any:
-    """How many positions there are."""
-    return table.get("context") or table["position"].get("max_length")
+    """How many tokens there may be; 0: it reads none."""
+    return table.get("context") or table["position"].get("max_length", 0)
 
 
 def vocabularies_of(sides: Sides, specials: Specials) -> Vocabularies:
@@ -212,23 +236,12 @@ def vocabularies_of(sides: Sides, specials: Specials) -> Vocabularies:
     return Vocabularies(source, target, same_ids=True)
 
 
-DATA = {
-    "language-model": "text",
-    "masked-language-model": "text",
-    "translation": "pairs",
-    "classification": "labelled",
-    "tagging": "tagged",
-    "question-answering": "questions",
-}
-"""What a run of each task would be trained on."""
-
-
 def recipe_of(
     folder: Path, family: Family, config: dict[str, Any], table: dict[str, Any], inputs: FolderInputs, notes: list[str]
 ) -> Recipe:
     """A complete recipe; its data are still to be named."""
     name = folder.resolve().name
-    data = DATA[family.task]
+    data = family.data
     tree = {
         "name": name,
         "description": f"{family.architecture} from {name}",
@@ -240,8 +253,9 @@ def recipe_of(
             **({"context": max_length_of_table(table)} if data == "text" else {}),
             **family.read_task(config, table, notes),
         },
-        "decoding": decoding_table(folder),
     }
+    if family.reads == "text":
+        tree["decoding"] = decoding_table(folder)
     made = parse(Recipe, tree, where=f"{folder / CONFIG}, as a recipe")
     return made.model_copy(update={"model": made.model.settled()})
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from regard.core.errors import DataError
 from regard.data.modalities.image.idx import read_idx
 from regard.data.modalities.image.pictures import Picture
+from regard.data.modalities.image.resizing import Frame, fitted
 
 try:
     from PIL import Image, ImageOps, UnidentifiedImageError
 except ImportError as error:
     raise DataError('pictures are read with Pillow, which is not installed; pip install "regard[images]"') from error
 
-Resize: TypeAlias = Literal["crop", "stretch"]
 Raw: TypeAlias = "Picture | np.ndarray | Image.Image"
 """A picture by reference, rows × columns (× channels) of bytes, or Pillow's own."""
 MODES = {1: "L", 3: "RGB"}
@@ -29,21 +29,12 @@ UNREADABLE = (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError
 """What Pillow raises at files that are broken, each format in its own way."""
 
 
-class Frame(NamedTuple):
-    """What every picture is brought to."""
-
-    channels: int
-    rows: int
-    columns: int
-    resize: Resize = "crop"
-
-
 def read_batch(raws: Sequence[Raw], frame: Frame) -> np.ndarray:
     """pixels_BCHW, bytes; those of one idx file are gathered at once where they have the size already."""
     first = raws[0]
     if isinstance(first, Picture) and first.index >= 0:
         stored = read_idx(Path(first.path))
-        if stored.shape[1:] == (frame.rows, frame.columns) and frame.channels == 1:
+        if stored.shape[1:] == (frame.rows, frame.columns) and frame.channels == 1 and not frame.resized:
             places = [raw.index for raw in raws if isinstance(raw, Picture) and raw.path == first.path]
             if len(places) == len(raws):
                 return stored[places][:, None]
@@ -94,14 +85,10 @@ def reason(error: BaseException) -> str:
 
 def framed(image: Image.Image, frame: Frame) -> np.ndarray:
     """pixels_CHW of an open picture: upright, in the frame's mode and size."""
-    if image.format == "JPEG":  # decoded at a half, a quarter or an eighth of its size where that is enough
+    if image.format == "JPEG" and frame.decode == "fast":  # at a half, a quarter or an eighth, where that is enough
         image.draft(None, (2 * frame.columns, 2 * frame.rows))
     image = in_mode(upright(image), MODES[frame.channels])
-    size = (frame.columns, frame.rows)
-    if image.size != size:
-        box = centre(image.size, size) if frame.resize == "crop" else None
-        image = image.resize(size, Image.Resampling.BILINEAR, box=box)
-    pixels = np.asarray(image)
+    pixels = np.asarray(fitted(image, frame))
     return pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
 
 
@@ -122,14 +109,6 @@ def in_mode(image: Image.Image, mode: str) -> Image.Image:
     if image.mode not in GREY_MODES:  # from some, Pillow knows no other way
         image = image.convert("RGB")
     return image.convert(mode)
-
-
-def centre(size: tuple[int, int], wanted: tuple[int, int]) -> tuple[float, float, float, float]:
-    """The largest box in the middle of a picture that has the proportions which are wanted."""
-    width, height = size
-    scale = min(width / wanted[0], height / wanted[1])
-    left, top = (width - scale * wanted[0]) / 2, (height - scale * wanted[1]) / 2
-    return left, top, width - left, height - top
 
 
 def from_array(array: np.ndarray[Any, Any]) -> Image.Image:

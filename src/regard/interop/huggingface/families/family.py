@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from torch import Tensor
 
@@ -50,16 +50,24 @@ def _their_logits(output: Any) -> Tensor:
     return output.logits
 
 
-LOADERS = {
-    ("text", "language-model"): "AutoModelForCausalLM",
-    ("text", "translation"): "AutoModelForSeq2SeqLM",
-    ("text", "masked-language-model"): "AutoModelForMaskedLM",
-    ("text", "classification"): "AutoModelForSequenceClassification",
-    ("text", "tagging"): "AutoModelForTokenClassification",
-    ("text", "question-answering"): "AutoModelForQuestionAnswering",
-    ("pictures", "classification"): "AutoModelForImageClassification",
+class Purpose(NamedTuple):
+    """The class of transformers that opens a folder, and of which kind the data of our run would be."""
+
+    loader: str
+    data: str
+
+
+PURPOSES = {
+    ("text", "language-model"): Purpose("AutoModelForCausalLM", "text"),
+    ("text", "translation"): Purpose("AutoModelForSeq2SeqLM", "pairs"),
+    ("text", "masked-language-model"): Purpose("AutoModelForMaskedLM", "text"),
+    ("text", "classification"): Purpose("AutoModelForSequenceClassification", "labelled"),
+    ("text", "tagging"): Purpose("AutoModelForTokenClassification", "tagged"),
+    ("text", "question-answering"): Purpose("AutoModelForQuestionAnswering", "questions"),
+    ("pictures", "classification"): Purpose("AutoModelForImageClassification", "pictures"),
 }
-"""The class of transformers that opens a folder, by what is read and the task."""
+"""By what is read, and the task."""
+
 
 @dataclass(frozen=True)
 class Family:
@@ -73,7 +81,8 @@ class Family:
     it completes our table and leaves out tensors that say nothing. ``constants`` are tensors that they save although
     nobody learned them. ``task`` is what the model is for. ``also`` are architectures with the same tensors, more or
     fewer; names that begin with ``head`` may be missing altogether: then ours is new. ``renamed`` turns old names into
-    today's. ``suits`` tells families of one kind apart.
+    today's. ``suits`` tells families of one kind apart, and
+    ``suits_task`` those that differ in the head alone.
 
     ``headed``: the head of a task stands on the body; then ``read_task`` makes our ``[task]`` table of their settings
     (labels), and ``write_task`` theirs of ours. ``logits`` takes them out of what their model answers.
@@ -101,6 +110,7 @@ class Family:
     head: str = ""
     renamed: Callable[[str], str] = _the_same
     suits: Callable[[Mapping[str, Any]], bool] = _any_model
+    suits_task: Callable[[Mapping[str, Any]], bool] = _any_model
     headed: bool = False
     read_task: Callable[[Mapping[str, Any], Mapping[str, Any], list[str]], dict[str, Any]] = _no_task
     write_task: Callable[[Mapping[str, Any], list[str]], dict[str, Any]] = _nothing_more
@@ -108,7 +118,11 @@ class Family:
 
     @property
     def loader(self) -> str:
-        return LOADERS[self.reads, self.task]
+        return PURPOSES[self.reads, self.task].loader
+
+    @property
+    def data(self) -> str:
+        return PURPOSES[self.reads, self.task].data
 
     @property
     def encloses(self) -> bool:

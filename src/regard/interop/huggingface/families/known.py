@@ -15,8 +15,9 @@ from regard.interop.huggingface.families.llama import LLAMA
 from regard.interop.huggingface.families.marian import MARIAN
 from regard.interop.huggingface.families.pegasus import PEGASUS
 from regard.interop.huggingface.families.roberta import ROBERTAS
+from regard.interop.huggingface.families.vit import VITS
 
-FAMILIES = (GPT2, LLAMA, MARIAN, PEGASUS, *BERTS, *ROBERTAS, *DISTILBERTS)
+FAMILIES = (GPT2, LLAMA, MARIAN, PEGASUS, *BERTS, *ROBERTAS, *DISTILBERTS, *VITS)
 """Of those with one model_type, the first is what a folder holds that names no architecture."""
 
 
@@ -66,20 +67,22 @@ def architectures() -> dict[str, list[str]]:
     return found
 
 
-def family_of_model(table: Mapping[str, Any], task: str, where: str, *, headed: bool, start: str = "") -> Family:
+def family_of_model(
+    table: Mapping[str, Any], task: Mapping[str, Any], where: str, *, headed: bool, start: str = ""
+) -> Family:
     """By the kind of our ``[model]`` table and, where the head of a task stands on it, by the task.
 
     Families of one kind know which tables are theirs. ``start`` is the run that this one was started from.
     """
     kind = table["kind"]
-    candidates = [family for family in FAMILIES if family.headed == headed and (not headed or family.task == task)]
+    candidates = [f for f in FAMILIES if f.headed == headed and (not headed or f.task == task["kind"])]
     for family in candidates:
-        if family.kind == kind and family.suits(table):
+        if family.kind == kind and family.suits(table) and family.suits_task(task):
             return family
     if headed:
         known = f" (known: {', '.join(family.architecture for family in candidates)})" if candidates else ""
         instead = f"export the run that it was started from: {start}" if start else "export a run that has none"
-        on = f"the head for {task} on model.kind = {kind!r}"
+        on = f"the head for {task['kind']} on model.kind = {kind!r}"
         raise OptionError(f"{where}: {on} has no counterpart there{known}; {instead}")
     kinds = ", ".join(dict.fromkeys(repr(family.kind) for family in candidates))
     raise OptionError(f"{where}: model.kind = {kind!r} cannot be written for Hugging Face; what can is {kinds}")
