@@ -19,6 +19,7 @@ CONVOLUTIONS = {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}
 FRONTS = [
     {"kind": "patches", "size": 2},
     {"kind": "patches", "size": 2, "class_token": False},
+    {"kind": "patches", "size": 2, "distillation_token": True},
     {"kind": "convolution", "channels": (5, 7), "strides": (1, 2)},
     {"kind": "convolution", "channels": (5,), "strides": (1,), "size": 2, "class_token": False},
 ]
@@ -134,3 +135,13 @@ def test_a_size_for_other_axes_is_refused(size: int | tuple[int, ...]) -> None:
 def test_convolutions_need_as_many_strides_as_channels() -> None:
     with pytest.raises(RecipeError, match="2 numbers of channels and 1 strides were found"):
         parse(ConvolutionConfig, {"channels": [4, 8], "strides": [2]})
+
+
+def test_a_distillation_token_stands_after_the_class_token() -> None:
+    front = build({"kind": "patches", "size": 2, "distillation_token": True}, Arrays(3, (4, 6)))
+    assert isinstance(front, Patches)
+    embedded = front(Inputs(torch.randn(2, 3, 4, 6)))
+    assert torch.equal(embedded.x_BND[1, 0], front.class_embedding)
+    assert torch.equal(embedded.x_BND[1, 1], front.distillation_embedding)
+    with pytest.raises(RecipeError, match="distillation_token = true needs class_token = true"):
+        parse(PatchesConfig, {"class_token": False, "distillation_token": True})

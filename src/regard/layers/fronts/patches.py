@@ -34,8 +34,8 @@ class PatchesConfig(ArrayFrontPart):
         return self
 
     def build(self, port: Arrays, width: int) -> Patches:
-        tokens = int(self.class_token) + int(self.distillation_token)
-        return Patches(port.channels, port.shape, per_axis(self.size, len(port.shape)), width, tokens)
+        size = per_axis(self.size, len(port.shape))
+        return Patches(port.channels, port.shape, size, width, self.class_token, self.distillation_token)
 
 
 class Patches(nn.Module):
@@ -46,18 +46,24 @@ class Patches(nn.Module):
     """
 
     def __init__(
-        self, channels: int, shape: Sequence[int], size: Sequence[int], width: int, class_tokens: int = 1
+        self,
+        channels: int,
+        shape: Sequence[int],
+        size: Sequence[int],
+        width: int,
+        class_token: bool = True,
+        distillation_token: bool = False,
     ) -> None:
         super().__init__()
         check_divisible(shape, size)
-        self.size, self.class_tokens = tuple(size), int(class_tokens)
+        self.size, self.class_tokens = tuple(size), int(class_token) + int(distillation_token)
         self.grid = tuple(length // own for length, own in zip(shape, size, strict=True))
         self.projection = nn.Linear(channels * math.prod(size), width)
         nn.init.trunc_normal_(self.projection.weight, std=self.projection.in_features**-0.5)
         nn.init.zeros_(self.projection.bias)
-        if class_tokens:
+        if class_token:
             self.class_embedding = nn.Parameter(torch.randn(width) * SPREAD)
-        if class_tokens > 1:
+        if distillation_token:
             self.distillation_embedding = nn.Parameter(torch.randn(width) * SPREAD)
 
     def forward(self, inputs: Inputs) -> Embedded:
