@@ -69,7 +69,7 @@ class Pool(nn.Module):
                 "model.front.distillation_token=true, or another pooling"
             )
         self.pooling = pooling
-        self.width = body.width * (body.class_tokens if pooling == "tokens" else 1)
+        self.states = body.class_tokens if pooling == "tokens" else 1  # how many stand side by side
         self.pooler = body.pooler if pooling == "pooler" else nn.Identity()
 
     def forward(self, states: States) -> Tensor:
@@ -79,7 +79,7 @@ class Pool(nn.Module):
         if self.pooling == "first":
             return states_BSD[:, 0]
         if self.pooling == "tokens":
-            return states_BSD[:, : self.width // states_BSD.shape[-1]].flatten(1)
+            return states_BSD[:, : self.states].flatten(1)
         if self.pooling == "last":
             if lengths_B is None:
                 return states_BSD[:, -1]

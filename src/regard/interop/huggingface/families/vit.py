@@ -67,8 +67,8 @@ def layer(width: int) -> Iterator[Pairing]:
         theirs = tuple(f"{ATTENTION}.{name}.{what}" for name in ("query", "key", "value"))
         yield Pairing(f"attention.project.{what}", theirs, shaping)
     norms = {"attention.output.LayerNorm": "layernorm_before", "output.LayerNorm": "layernorm_after"}
-    for ours, theirs in zip(PARTS, LAYER, strict=True):  # BERT's, apart from where norms stand
-        yield from both(ours, norms.get(theirs, theirs))
+    for part, name in zip(PARTS, LAYER, strict=True):  # BERT's, apart from where norms stand
+        yield from both(part, norms.get(name, name))
 
 
 def vit_tensors(table: Mapping[str, Any]) -> Iterator[Pairing]:
