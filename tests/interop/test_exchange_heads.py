@@ -202,7 +202,7 @@ def test_heads_that_are_not_computed_here_are_refused(changes: dict[str, Any], w
 
 def test_questions_of_roberta_are_refused(tmp_path: Path) -> None:
     folder = save(roberta(RobertaForQuestionAnswering), tmp_path / "theirs")
-    with pytest.raises(RunError, match=r"architectures = \['RobertaForQuestionAnswering'\].* is not known here"):
+    with pytest.raises(RunError, match=r"architectures = \['RobertaForQuestionAnswering'\].* is not supported"):
         import_folder(folder, tmp_path / "run")
 
 
@@ -316,7 +316,7 @@ def nameless(folder: Path) -> Path:
 @pytest.mark.parametrize(("case", "same"), [("", True), ("lower", True), ("keep", False)])
 def test_an_old_folder_is_read_as_what_the_user_says(case: str, same: bool, tmp_path: Path) -> None:
     folder = nameless(tmp_path / "old")
-    with pytest.raises(RunError, match=r"model_type = None is not known here.*regard import … --as bert"):
+    with pytest.raises(RunError, match=r"model_type = None is not supported.*regard import … --as bert"):
         import_folder(folder, tmp_path / "run", convert=True)
     found = import_folder(folder, tmp_path / "run", convert=True, named="bert", case=case)
     assert found.architecture == "BertForMaskedLM"

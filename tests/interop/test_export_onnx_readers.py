@@ -210,6 +210,6 @@ def test_a_body_that_walks_through_a_text_is_refused(tmp_path: Path) -> None:
     headed_run(tmp_path / "run", {**CLASSIFIER, "model": walking})
     with pytest.raises(OptionError) as caught:
         export(tmp_path / "run", "onnx", tmp_path / "out")
-    wanted = "model.kind = 'recurrent' with task.kind = 'classification' cannot be exported to ONNX; what can is 'bert'"
+    wanted = "model.kind = 'recurrent' with task.kind = 'classification' cannot be exported to ONNX; supported: 'bert'"
     assert wanted in str(caught.value)
     assert not (tmp_path / "out").exists()

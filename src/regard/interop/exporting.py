@@ -1,4 +1,4 @@
-"""A run becomes a folder that others read without any code of ours."""
+"""Exports a run to a folder that other libraries read."""
 
 from __future__ import annotations
 
@@ -71,17 +71,17 @@ def to_ctranslate2(run: Run, out: Path, dtype: str) -> Exported:
 def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
     """config.json, model.safetensors, and what prepares inputs: tokenizers, or the size and norm of pictures."""
     family = family_of_run(run)
-    table, dressed = run.recipe.model.settled().model_dump(), dress(run, family)
+    table, parts = run.recipe.model.settled().model_dump(), folder_parts(run, family)
     if "context" in table:
-        table["context"] = text_context(run)  # they must know one
+        table["context"] = text_max_length(run)  # they must know one
     task = run.recipe.task.model_dump()
-    config = family.config(table, task, str(run.folder.path), dressed.problems)
+    config = family.config(table, task, str(run.folder.path), parts.problems)
     learned = checkpoints.weights_of(run.model)
     with new_folder(out) as part:
-        write_json(part / CONFIG, {**config, **dressed.settings})
-        for name, content in dressed.files.items():
+        write_json(part / CONFIG, {**config, **parts.settings})
+        for name, content in parts.files.items():
             write_json(part / name, content)
-        for name, pieces in dressed.tokenizers.items():
+        for name, pieces in parts.tokenizers.items():
             write_text(part / name, pieces.to_str(pretty=True))
         save_file(weights_out(family, table, learned), part / SINGLE, metadata={"format": "pt"})
     count = sum(tensor.numel() for tensor in learned.values())
@@ -103,7 +103,7 @@ def vocabulary_problems(run: Run) -> list[str]:
     return enclosing.position_problems(first, run.vocabularies.target.specials)
 
 
-def text_context(run: Run) -> int:
+def text_max_length(run: Run) -> int:
     """How many tokens are read at once."""
     model: Any = body_of(run.model)
     task: Any = run.recipe.task
@@ -113,7 +113,7 @@ def text_context(run: Run) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Dress:
+class FolderParts:
     """What goes around the weights: settings of config.json (special symbols, sizes), further files (how answers are
     chosen, how inputs are prepared), tokenizers; and what cannot be said there."""
 
@@ -123,31 +123,31 @@ class Dress:
     problems: list[str]
 
 
-def dress(run: Run, family: Family) -> Dress:
-    return dress_pictures(run) if family.reads == "pictures" else dress_texts(run, family)
+def folder_parts(run: Run, family: Family) -> FolderParts:
+    return picture_parts(run) if family.reads == "pictures" else text_parts(run, family)
 
 
-def dress_pictures(run: Run) -> Dress:
+def picture_parts(run: Run) -> FolderParts:
     assert isinstance(run.modalities.input, Preprocesses)
     said, problems = run.modalities.input.preprocessing(), list[str]()
     rows, columns = said["shape"]
     size = rows if rows == columns else [rows, columns]
     files = {preprocessing.FILE: preprocessing.written_preprocessing(said, problems)}
-    return Dress({"image_size": size, "num_channels": said["channels"]}, files, {}, problems)
+    return FolderParts({"image_size": size, "num_channels": said["channels"]}, files, {}, problems)
 
 
-def dress_texts(run: Run, family: Family) -> Dress:
+def text_parts(run: Run, family: Family) -> FolderParts:
     tokenizer, problems = run.vocabularies.source, vocabulary_problems(run)
-    symbols, chosen, pieces, files = dress_tokenizer(run, family)
+    symbols, chosen, pieces, files = tokenizer_parts(run, family)
     if chosen:
         files = {generation.FILE: {**symbols, **chosen}, **files}
     tokenizers = {TOKENIZER: pieces}
     if not run.vocabularies.joint:
         tokenizers[TARGET] = closed(run.vocabularies.target)
-    return Dress({"vocab_size": tokenizer.size, **symbols}, files, tokenizers, problems)
+    return FolderParts({"vocab_size": tokenizer.size, **symbols}, files, tokenizers, problems)
 
 
-class DressedTokenizer(NamedTuple):
+class TokenizerParts(NamedTuple):
     """Special symbols, how answers are chosen, pieces, and the files beside them."""
 
     symbols: dict[str, int | None]
@@ -156,16 +156,16 @@ class DressedTokenizer(NamedTuple):
     files: dict[str, Any]
 
 
-def dress_tokenizer(run: Run, family: Family) -> DressedTokenizer:
+def tokenizer_parts(run: Run, family: Family) -> TokenizerParts:
     tokenizer, strategy = run.vocabularies.source, run.recipe.decoding
     specials, own = tokenizer.specials, run.recipe.tokenizer.kind != "imported"
     if family.encloses:
         segments = reads_segments(body_of(run.model))
-        settings = enclosing.enclosing_settings(tokenizer, text_context(run), segments=segments)
-        return DressedTokenizer(symbol_ids(specials), {}, enclosing.enclosed(tokenizer), {SETTINGS: settings})
+        settings = enclosing.enclosing_settings(tokenizer, text_max_length(run), segments=segments)
+        return TokenizerParts(symbol_ids(specials), {}, enclosing.enclosed(tokenizer), {SETTINGS: settings})
     if family.task == "language-model":
-        files = tokenizer_settings(tokenizer, text_context(run), own=own)
-        return DressedTokenizer(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, files)
+        files = tokenizer_settings(tokenizer, text_max_length(run), own=own)
+        return TokenizerParts(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, files)
     model: Any = run.model
     task = run.recipe.task
     assert isinstance(task, TeacherForcing)
@@ -173,7 +173,7 @@ def dress_tokenizer(run: Run, family: Family) -> DressedTokenizer:
     wanted = strategy.max_length or task.max_length + 1
     chosen = generation.answer_settings(strategy, specials, min(wanted, positions))
     files = tokenizer_settings(tokenizer, positions, own=own)
-    return DressedTokenizer(answer_ids(specials), chosen, closed(tokenizer), files)
+    return TokenizerParts(answer_ids(specials), chosen, closed(tokenizer), files)
 
 
 def to_onnx(run: Run, out: Path, dtype: str = "") -> Exported:

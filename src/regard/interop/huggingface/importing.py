@@ -1,4 +1,4 @@
-"""A Hugging Face folder becomes a run folder."""
+"""Imports a Hugging Face folder as a run folder."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ from regard.interop.huggingface.vocabulary import (
 from regard.interop.huggingface.weights import BY_SYMBOL, weights_in
 from regard.layers.headed import Headed
 from regard.runs.folder import RunFolder
-from regard.runs.kept import write_summary
+from regard.runs.integrity import write_summary
 from regard.runs.recipe import Recipe
-from regard.runs.starting import plain
+from regard.runs.starting import without_prefix
 from regard.runs.train import Trained, build_task, headed
 from regard.training import checkpoints, machine
 
@@ -175,7 +175,7 @@ def empty_model(recipe: Recipe, task: Task, ports: Ports) -> nn.Module:
 def read_config(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise RunError(
-            f"there is no folder {folder}; fetch a model first, as with: hf download {folder} --local-dir FOLDER"
+            f"there is no folder {folder}; download a model first, as with: hf download {folder} --local-dir FOLDER"
         )
     if not (folder / CONFIG).is_file():
         raise RunError(f"{folder} has no {CONFIG}; name the folder that save_pretrained wrote, or hf download")
@@ -200,7 +200,7 @@ def check_sizes(raw: library.Tokenizer, symbols: Any, folder: Path, notes: list[
 
 def cut(name: str, tensor: Tensor, pieces: int) -> Tensor:
     """Without the rows of symbols that do not exist."""
-    return tensor[:pieces].clone() if plain(name) in BY_SYMBOL and len(tensor) > pieces else tensor
+    return tensor[:pieces].clone() if without_prefix(name) in BY_SYMBOL and len(tensor) > pieces else tensor
 
 
 def with_new_head(recipe: Recipe, task: Task, weights: dict[str, Tensor], notes: list[str]) -> dict[str, Tensor]:
@@ -263,7 +263,9 @@ def recipe_of(
 def note_penalty(strategy: Any, notes: list[str]) -> None:
     if strategy.kind == "beam":
         penalty = f"decoding.length_penalty = {strategy.length_penalty}"
-        notes.append(f"num_beams = {strategy.size} came along; {penalty} is not theirs, which weighs lengths otherwise")
+        notes.append(
+            f"num_beams = {strategy.size} was imported; {penalty} is our default, since theirs has another formula"
+        )
 
 
 def write_run(

@@ -1,4 +1,4 @@
-"""A run becomes ONNX graphs with free batch and length, its tokenizers, and JSON that says how to call them."""
+"""Exports a run as ONNX graphs with dynamic batch and length, tokenizers, and a JSON file that describes them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 from regard.core.errors import OptionError, RunError
 from regard.core.files import write_json, write_text
-from regard.core.seams import max_lengths_of
+from regard.core.seams import Mechanism, max_lengths_of
 from regard.core.seams.capabilities import Continues, Fills
 from regard.interop.folders import new_folder
 from regard.interop.onnx import graphs as onnx_graphs
@@ -24,7 +25,7 @@ from regard.interop.onnx.description import OPSET, about, signature, tokenizers_
 from regard.interop.onnx.graphs import Graph
 from regard.interop.onnx.readers import READERS
 from regard.interop.onnx.running import ABOUT, logits, read
-from regard.interop.probing import ProbedModel, largest
+from regard.interop.probing import ProbedModel, largest_difference
 from regard.layers.headed import Headed
 from regard.runs.load import Run
 
@@ -75,7 +76,7 @@ def difference(run: Run, folder: Path) -> float:
     if reads_only(run):
         asked = ProbedModel.of(run, seed=1)
         with torch.inference_mode():
-            return largest(asked.logits() - asked.probe.visible(read(folder, asked.probe.inputs)))
+            return largest_difference(asked.logits() - asked.probe.visible(read(folder, asked.probe.inputs)))
     model: Any = run.model
     both, generator = run.vocabularies, torch.Generator().manual_seed(1)
     written = isinstance(run.task, Continues)
@@ -88,7 +89,7 @@ def difference(run: Run, folder: Path) -> float:
         source = source_BS, torch.tensor([source_length, (source_length + 1) // 2, 1])
     with torch.inference_mode():
         ours_BTW = model.head(model(tokens_BT) if source is None else model(*source, tokens_BT))
-    return largest(logits(folder, tokens_BT, source) - ours_BTW)
+    return largest_difference(logits(folder, tokens_BT, source) - ours_BTW)
 
 
 def graphs_of(run: Run) -> list[Graph]:
@@ -101,12 +102,23 @@ def graphs_of(run: Run) -> list[Graph]:
     if kind not in known:
         task = f" with task.kind = {run.recipe.task.kind!r}" if reads_only(run) else ""
         raise OptionError(
-            f"{run.folder.path}: model.kind = {kind!r}{task} cannot be exported to ONNX; what can is "
+            f"{run.folder.path}: model.kind = {kind!r}{task} cannot be exported to ONNX; supported: "
             f"{', '.join(map(repr, known))}"
         )
     if reads_only(run):
         return READERS[kind](model, run.task.ports())
+    check_keys_are_kept(run.model)
     return GRAPHS[kind](model, run.vocabularies.target.size)
+
+
+def check_keys_are_kept(model: nn.Module) -> None:
+    """A graph carries every key and value from call to call; what attention remembers otherwise it has no words for."""
+    others = {type(one).__name__ for one in model.modules() if isinstance(one, Mechanism) and not one.keeps_keys}
+    if others:
+        raise OptionError(
+            f"a model whose attention keeps a memory of its own ({', '.join(sorted(others))}) cannot be exported to "
+            'ONNX; what can is model.attention.kind = "softmax" and others that keep every key and value'
+        )
 
 
 def write_graph(graph: Graph, path: Path) -> None:
@@ -126,7 +138,7 @@ def write_graph(graph: Graph, path: Path) -> None:
                 verbose=False,
             )
         except torch.onnx.OnnxExporterError as error:
-            raise OptionError(f"{graph.file} cannot be made of this model; torch says: {reason(error)}") from error
+            raise OptionError(f"{graph.file} cannot be exported; torch says: {reason(error)}") from error
         assert program is not None
         ClearMetadataAndDocStringPass()(program.model)  # the places of our sources on this machine
         program.save(path, external_data=held > ONE_FILE)

@@ -31,7 +31,7 @@ def family_of_config(config: Mapping[str, Any], where: str, named: str = "") -> 
     listed = ", ".join(f"{', '.join(own)} (model_type {kind!r})" for kind, own in architectures().items())
     said = f"architectures = {config.get('architectures') or []}, model_type = {config.get('model_type')!r}"
     raise RunError(
-        f"{where}: {said} is not known here; known are {listed}. If it is one of these under no name or another, say "
+        f"{where}: {said} is not supported; known: {listed}. If it is one of these under no name or another, say "
         "which: regard import … --as bert"
     )
 
@@ -85,4 +85,4 @@ def family_of_model(
         on = f"the head for {task['kind']} on model.kind = {kind!r}"
         raise OptionError(f"{where}: {on} has no counterpart there{known}; {instead}")
     kinds = ", ".join(dict.fromkeys(repr(family.kind) for family in candidates))
-    raise OptionError(f"{where}: model.kind = {kind!r} cannot be written for Hugging Face; what can is {kinds}")
+    raise OptionError(f"{where}: model.kind = {kind!r} cannot be written for Hugging Face; supported: {kinds}")
