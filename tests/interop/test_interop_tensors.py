@@ -7,6 +7,9 @@ import torch
 from torch import Tensor
 
 from regard.interop.huggingface.tensors import (
+    Flattened,
+    Halved,
+    HalvedBias,
     Interleaved,
     PairedHalves,
     Pairing,
@@ -25,6 +28,9 @@ SHAPINGS: dict[str, tuple[Shaping, tuple[Tensor, ...]]] = {
     "rows taking turns": (Interleaved(0), (torch.randn(7, 5),)),
     "columns taking turns": (Interleaved(1), (torch.randn(3, 6),)),
     "row": (Row(), (torch.randn(1, 5),)),
+    "row of a row": (Row(axes=2), (torch.randn(1, 1, 5),)),
+    "flattened": (Flattened((2, 5)), (torch.randn(7, 3, 2, 5),)),
+    "halved": (Halved(), (torch.randn(3, 5), torch.randn(3, 5))),
     "stacked": (
         Stacked((6, 4, 7), (PairedHalves(3), PairedHalves(1), Same())),
         (torch.randn(6, 5), torch.randn(4, 5), torch.randn(7, 5)),
@@ -45,6 +51,18 @@ def test_halves_become_pairs_within_each_head() -> None:
     rows = torch.arange(8.0)[:, None]  # two heads of four rows
     assert PairedHalves(2).join([rows]).flatten().tolist() == [0, 2, 1, 3, 4, 6, 5, 7]
     assert Transposed().join([torch.tensor([[1.0, 2.0, 3.0]])]).tolist() == [[1.0], [2.0], [3.0]]
+
+
+def test_two_heads_averaged_are_one_on_both_states() -> None:
+    first, second = (torch.randn(3, 5), torch.randn(3, 5))
+    one_bias, other_bias = torch.randn(3), torch.randn(3)
+    states_22, both = torch.randn(2, 5), Halved().join([first, second])
+    averaged = (first @ states_22[0] + one_bias + second @ states_22[1] + other_bias) / 2
+    bias = HalvedBias().join([one_bias, other_bias])
+    assert torch.allclose(both @ states_22.flatten() + bias, averaged, atol=1e-6)
+    parts = HalvedBias().part(bias)
+    assert torch.equal(HalvedBias().join(parts), bias)
+    assert [one.shape for one in HalvedBias().part(bias.to("meta"))] == [(3,), (3,)]
 
 
 def test_a_pairing_inside_a_model() -> None:

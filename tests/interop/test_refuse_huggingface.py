@@ -110,9 +110,14 @@ def test_the_command_says_it_without_a_traceback(tmp_path: Path, capsys: pytest.
 KNOWN = (
     "known: GPT2LMHeadModel (model_type 'gpt2'), LlamaForCausalLM (model_type 'llama'), "
     "MarianMTModel (model_type 'marian'), PegasusForConditionalGeneration (model_type 'pegasus'), "
-    "BertForMaskedLM, BertModel, BertForPreTraining (model_type 'bert'), "
-    "RobertaForMaskedLM, RobertaModel (model_type 'roberta'), "
-    "DistilBertForMaskedLM, DistilBertModel (model_type 'distilbert')"
+    "BertForMaskedLM, BertModel, BertForPreTraining, BertForSequenceClassification, BertForTokenClassification, "
+    "BertForQuestionAnswering (model_type 'bert'), "
+    "RobertaForMaskedLM, RobertaModel, RobertaForSequenceClassification, RobertaForTokenClassification "
+    "(model_type 'roberta'), "
+    "DistilBertForMaskedLM, DistilBertModel, DistilBertForSequenceClassification, DistilBertForTokenClassification, "
+    "DistilBertForQuestionAnswering (model_type 'distilbert'), ViTForImageClassification, ViTModel (model_type 'vit'), "
+    "DeiTForImageClassificationWithTeacher, DeiTModel, DeiTForImageClassification (model_type 'deit'). "
+    "If it is one of these under no name or another, say which: regard import … --as bert"
 )
 
 

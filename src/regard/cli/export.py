@@ -17,7 +17,7 @@ Examples:
   regard export runs/first --to ctranslate2 --dtype int8 --out exported/fast
 """
 
-FORMATS = "huggingface (gpt, llama, transformer, bert), onnx (all but bert), or ctranslate2 (gpt, llama, transformer)."
+FORMATS = "huggingface (gpt, llama, transformer, bert, vit), onnx (all), or ctranslate2 (gpt, llama, transformer)."
 NEXT = {
     "huggingface": 'transformers.{loader}.from_pretrained("{folder}")',
     "onnx": "{loader}; {folder}/regard.json lists the inputs and outputs of each graph",

@@ -13,18 +13,30 @@ EXAMPLES = """\b
 Examples:
   regard import path/to/gpt2 --out runs/gpt2
   regard import path/to/old-model --out runs/old --convert
+  regard import path/to/nameless --out runs/nameless --as bert --case keep
 """
 GIVEN = {
     "language-model": "how a text begins",
     "translation": "a text to translate",
     "masked-language-model": "a text with a [MASK]",
+    "classification": "a text",
+    "tagging": "a text",
+    "question-answering": "a question",
 }
+MORE = {"question-answering": " --context FILE"}
+"""What ``regard predict`` is given, and what it needs besides."""
 
 
 def import_(
     folder: Path = typer.Argument(help="Hugging Face folder of a GPT-2, Llama, Marian, BERT, … with its tokenizer."),
     out: Path = typer.Option(..., "--out", metavar="RUN", help="Run folder to create."),
     convert: bool = flag("--convert", "Read pickled weights (tensors only, no code is run)."),
+    named: str = typer.Option(
+        "", "--as", metavar="FAMILY", help="Family of a folder that names none: bert, roberta, BertForMaskedLM, …"
+    ),
+    case: str = typer.Option(
+        "", "--case", metavar="CASE", help="Upper case in texts, for a vocab.txt alone: lower or keep (default: lower)."
+    ),
     ignored: list[str] = typer.Option(
         [], "--ignore", metavar="NAME", help="Ignore this key of config.json; repeatable."
     ),
@@ -33,17 +45,17 @@ def import_(
     """Turn a Hugging Face folder into a run."""
     from regard.interop.huggingface.importing import import_folder
 
-    imported = import_folder(folder, out, convert=convert, ignored=ignored)
+    imported = import_folder(folder, out, convert=convert, ignored=ignored, named=named, case=case)
     for note in imported.notes:
         say(f"[yellow]note:[/yellow] {escape_markup(note)}", to=notes)
     if as_json:
         write_json(asdict(imported))
         return
-    say(
-        f"[bold]{escape_markup(imported.run)}[/bold]: {imported.architecture}, {imported.parameters:,} parameters, "
-        f"{imported.pieces:,} pieces, context {imported.context:,}"
-    )
-    say(escape_markup(f'next: regard predict {out} "{GIVEN[imported.task]}"'), style="dim")
+    of_texts = f", {imported.pieces:,} pieces, context {imported.context:,}" if imported.pieces else ""
+    run = escape_markup(imported.run)
+    say(f"[bold]{run}[/bold]: {imported.architecture}, {imported.parameters:,} parameters{of_texts}")
+    asked = f'"{GIVEN[imported.task]}"{MORE.get(imported.task, "")}' if imported.pieces else "picture.png"
+    say(escape_markup(f"next: regard predict {out} {asked}"), style="dim")
 
 
 import_.__doc__ = f"{import_.__doc__}\n\n{EXAMPLES}"

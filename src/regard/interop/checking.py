@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.core.errors import OptionError, RegardError
 from regard.core.files import read_json
 from regard.interop.ctranslate2.checking import check_ctranslate2
-from regard.interop.exporting import to_huggingface
+from regard.interop.exporting import family_of_run, to_huggingface
 from regard.interop.onnx import export as onnx_export
 from regard.interop.onnx import running as onnx_running
 from regard.interop.probing import EXACT, NARROW, Check, ProbedModel, compared, spread
@@ -74,19 +74,23 @@ def check_huggingface(run: Run, asked: ProbedModel, plain: Tensor) -> Check:
         quietly(transformers)
         theirs = getattr(transformers, exported.loader).from_pretrained(Path(folder) / "model").eval()
         with torch.inference_mode():
-            said = asked.probe.visible(theirs(**asked.asked_of_transformers()).logits)
+            answered = family_of_run(run).logits(theirs(**asked.asked_of_transformers()))
+            said = asked.probe.visible(answered[:, None] if answered.dim() == 2 else answered)
         return compared(name, what, plain, said, EXACT, asked.probe)
 
 
 def check_onnx(run: Run, asked: ProbedModel, plain: Tensor) -> Check:
-    """What onnxruntime makes of our export, the second half of the tokens with the first as their past."""
+    """What onnxruntime makes of our export; where it writes, a second half of tokens has the first as its past."""
     name, what = "onnx", "the exported model in onnxruntime against ours"
     with tempfile.TemporaryDirectory() as folder:
         try:
             onnx_export.fill(run, Path(folder))
         except OptionError as error:
             return Check(name, what, 0.0, EXACT, skipped=str(error))
-        theirs = onnx_running.logits(Path(folder), asked.tokens_BT, asked.source)
+        if onnx_export.reads_only(run):
+            theirs = asked.probe.visible(onnx_running.read(Path(folder), asked.probe.inputs))
+        else:
+            theirs = onnx_running.logits(Path(folder), asked.tokens_BT, asked.source)
     return compared(name, what, plain, theirs, EXACT, asked.probe)
 
 

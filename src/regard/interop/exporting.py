@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tokenizers as library
 from safetensors.torch import save_file
@@ -13,11 +13,14 @@ from safetensors.torch import save_file
 from regard.core.config import nearest
 from regard.core.errors import OptionError
 from regard.core.files import write_json, write_text
+from regard.core.seams import reads_segments
 from regard.core.seams.capabilities import Continues
+from regard.core.seams.modality import Preprocesses
+from regard.data.modalities.text.modality import USUAL_LENGTH
 from regard.data.modalities.text.vocabularies import TARGET
 from regard.interop.ctranslate2 import conversion as ctranslate2
-from regard.interop.folders import check_empty, check_no_head, new_folder
-from regard.interop.huggingface import enclosing, generation
+from regard.interop.folders import check_empty, new_folder
+from regard.interop.huggingface import enclosing, generation, preprocessing
 from regard.interop.huggingface.families.family import Family
 from regard.interop.huggingface.families.known import family_of_model
 from regard.interop.huggingface.files import SINGLE
@@ -26,6 +29,7 @@ from regard.interop.huggingface.vocabulary import CONFIG as SETTINGS
 from regard.interop.huggingface.vocabulary import TOKENIZER, answer_ids, closed, symbol_ids, tokenizer_settings
 from regard.interop.huggingface.weights import weights_out
 from regard.interop.onnx.export import write_onnx
+from regard.layers.headed import Headed, body_of
 from regard.layers.positions import TablePosition
 from regard.runs.load import Run, load
 from regard.tasks.translation import TeacherForcing
@@ -65,29 +69,30 @@ def to_ctranslate2(run: Run, out: Path, dtype: str) -> Exported:
 
 
 def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
-    """config.json, model.safetensors, generation_config.json and the tokenizer's files."""
-    check_no_head(run)
-    where, table = str(run.folder.path), run.recipe.model.settled().model_dump()
-    family = family_of_model(table, where)
-    context = text_max_length(run) if family.task != "translation" else 0
+    """config.json, model.safetensors, and what prepares inputs: tokenizers, or the size and norm of pictures."""
+    family = family_of_run(run)
+    table, parts = run.recipe.model.settled().model_dump(), folder_parts(run, family)
     if "context" in table:
-        table["context"] = context  # they must know one
-    tokenizer = run.vocabularies.source
-    config = {**family.config(table, where, vocabulary_problems(run)), "vocab_size": tokenizer.size}
-    dressed = folder_parts(run, family, context)
+        table["context"] = text_max_length(run)  # they must know one
+    task = run.recipe.task.model_dump()
+    config = family.config(table, task, str(run.folder.path), parts.problems)
     learned = checkpoints.weights_of(run.model)
     with new_folder(out) as part:
-        write_json(part / CONFIG, {**config, **dressed.symbols})
-        if dressed.generation:
-            write_json(part / generation.FILE, {**dressed.symbols, **dressed.generation})
-        write_text(part / TOKENIZER, dressed.pieces.to_str(pretty=True))
-        if not run.vocabularies.joint:
-            write_text(part / TARGET, closed(run.vocabularies.target).to_str(pretty=True))
-        for name, content in dressed.files.items():
+        write_json(part / CONFIG, {**config, **parts.settings})
+        for name, content in parts.files.items():
             write_json(part / name, content)
+        for name, pieces in parts.tokenizers.items():
+            write_text(part / name, pieces.to_str(pretty=True))
         save_file(weights_out(family, table, learned), part / SINGLE, metadata={"format": "pt"})
     count = sum(tensor.numel() for tensor in learned.values())
     return Exported(str(out), "huggingface", family.architecture, family.loader, count)
+
+
+def family_of_run(run: Run) -> Family:
+    """The architecture of theirs that computes the same."""
+    table, task = run.recipe.model.settled().model_dump(), run.recipe.task.model_dump()
+    is_headed = isinstance(run.model, Headed)
+    return family_of_model(table, task, str(run.folder.path), headed=is_headed, start=run.recipe.start.run)
 
 
 def vocabulary_problems(run: Run) -> list[str]:
@@ -99,14 +104,51 @@ def vocabulary_problems(run: Run) -> list[str]:
 
 
 def text_max_length(run: Run) -> int:
-    model: Any = run.model
+    """How many tokens are read at once."""
+    model: Any = body_of(run.model)
     task: Any = run.recipe.task
+    if isinstance(run.model, Headed):
+        return task.max_length or USUAL_LENGTH
     return model.max_length or task.context
 
 
 @dataclass(frozen=True, slots=True)
 class FolderParts:
-    """What goes around the weights: special symbols, how answers are chosen, pieces, and the files beside them."""
+    """What goes around the weights: settings of config.json (special symbols, sizes), further files (how answers are
+    chosen, how inputs are prepared), tokenizers; and what cannot be said there."""
+
+    settings: dict[str, Any]
+    files: dict[str, Any]
+    tokenizers: dict[str, library.Tokenizer]
+    problems: list[str]
+
+
+def folder_parts(run: Run, family: Family) -> FolderParts:
+    return picture_parts(run) if family.reads == "pictures" else text_parts(run, family)
+
+
+def picture_parts(run: Run) -> FolderParts:
+    assert isinstance(run.modalities.input, Preprocesses)
+    said, problems = run.modalities.input.preprocessing(), list[str]()
+    rows, columns = said["shape"]
+    size = rows if rows == columns else [rows, columns]
+    files = {preprocessing.FILE: preprocessing.written_preprocessing(said, problems)}
+    return FolderParts({"image_size": size, "num_channels": said["channels"]}, files, {}, problems)
+
+
+def text_parts(run: Run, family: Family) -> FolderParts:
+    tokenizer, problems = run.vocabularies.source, vocabulary_problems(run)
+    symbols, chosen, pieces, files = tokenizer_parts(run, family)
+    if chosen:
+        files = {generation.FILE: {**symbols, **chosen}, **files}
+    tokenizers = {TOKENIZER: pieces}
+    if not run.vocabularies.joint:
+        tokenizers[TARGET] = closed(run.vocabularies.target)
+    return FolderParts({"vocab_size": tokenizer.size, **symbols}, files, tokenizers, problems)
+
+
+class TokenizerParts(NamedTuple):
+    """Special symbols, how answers are chosen, pieces, and the files beside them."""
 
     symbols: dict[str, int | None]
     generation: dict[str, Any]
@@ -114,23 +156,24 @@ class FolderParts:
     files: dict[str, Any]
 
 
-def folder_parts(run: Run, family: Family, context: int) -> FolderParts:
+def tokenizer_parts(run: Run, family: Family) -> TokenizerParts:
     tokenizer, strategy = run.vocabularies.source, run.recipe.decoding
     specials, own = tokenizer.specials, run.recipe.tokenizer.kind != "imported"
-    model: Any = run.model
-    if family.task == "masked-language-model":
-        settings = enclosing.enclosing_settings(tokenizer, context, model.config.segments)
-        return FolderParts(symbol_ids(specials), {}, enclosing.enclosed(tokenizer), {SETTINGS: settings})
+    if family.encloses:
+        segments = reads_segments(body_of(run.model))
+        settings = enclosing.enclosing_settings(tokenizer, text_max_length(run), segments=segments)
+        return TokenizerParts(symbol_ids(specials), {}, enclosing.enclosed(tokenizer), {SETTINGS: settings})
     if family.task == "language-model":
-        files = tokenizer_settings(tokenizer, context, own=own)
-        return FolderParts(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, files)
+        files = tokenizer_settings(tokenizer, text_max_length(run), own=own)
+        return TokenizerParts(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, files)
+    model: Any = run.model
     task = run.recipe.task
     assert isinstance(task, TeacherForcing)
     positions = model.max_lengths[1]
     wanted = strategy.max_length or task.max_length + 1
     chosen = generation.answer_settings(strategy, specials, min(wanted, positions))
     files = tokenizer_settings(tokenizer, positions, own=own)
-    return FolderParts(answer_ids(specials), chosen, closed(tokenizer), files)
+    return TokenizerParts(answer_ids(specials), chosen, closed(tokenizer), files)
 
 
 def to_onnx(run: Run, out: Path, dtype: str = "") -> Exported:

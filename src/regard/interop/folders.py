@@ -10,10 +10,8 @@ from pathlib import Path
 
 from safetensors import SafetensorError
 
-from regard.core.errors import OptionError, RunError
+from regard.core.errors import RunError
 from regard.core.files import sync_folder
-from regard.layers.headed import Headed
-from regard.runs.load import Run
 
 
 @contextmanager
@@ -33,14 +31,6 @@ def new_folder(path: Path) -> Iterator[Path]:
         raise RunError(f"{path} could not be written: {reason}; free some space, or choose another --out") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-
-
-def check_no_head(run: Run) -> None:
-    """The head of a task is ours; what it stands on can go out by itself."""
-    if isinstance(run.model, Headed):
-        parent = run.recipe.start.run
-        instead = f"export the run that it was started from: {parent}" if parent else "export a run that has none"
-        raise OptionError(f"{run.folder.path}: the head for {run.recipe.task.kind} has no counterpart there; {instead}")
 
 
 def check_empty(path: Path) -> None:

@@ -15,9 +15,11 @@ from torch.nn import functional
 from regard.attention import softmax
 from regard.core.errors import OptionError
 from regard.core.probe import Probe
+from regard.core.seams import reads_segments
 from regard.core.seams.capabilities import Probeable
 from regard.core.seams.task import Session
 from regard.core.taps import arguments, attention_points
+from regard.layers.headed import body_of
 from regard.runs.load import Run
 
 EXACT = 1e-4  # logits in float32: another order of summation, nothing more
@@ -128,10 +130,13 @@ class ProbedModel:
             return {"input_ids": source_BS, "attention_mask": there_BS, "decoder_input_ids": self.tokens_BT}
         if self.probe.start is not None:  # all of one length
             return {"input_ids": self.tokens_BT}
-        return {
-            "input_ids": self.tokens_BT,
-            "attention_mask": real_positions(self.tokens_BT, self.probe.inputs.real_lengths_B),
-        }
+        inputs = self.probe.inputs
+        if inputs.lengths_B is None:
+            return {"pixel_values": inputs.values}
+        asked = {"input_ids": inputs.values, "attention_mask": real_positions(inputs.values, inputs.lengths_B)}
+        if inputs.segments_BN is not None and reads_segments(body_of(self.model)):
+            asked["token_type_ids"] = inputs.segments_BN
+        return asked
 
 
 def real_positions(tokens_BT: Tensor, lengths_B: Tensor) -> Tensor:

@@ -10,14 +10,14 @@ from torch import Tensor, nn
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs, States
 from regard.core.penalties import add_penalty
-from regard.core.seams import Body, HasPooler
+from regard.core.seams import Body, HasGrid, HasPooler
 from regard.core.seams.anatomy import anatomy_of
 from regard.layers.dropout import Dropout
 
-Pooling = Literal["auto", "mean", "sum", "first", "last", "pooler"]
+Pooling = Literal["auto", "mean", "sum", "first", "last", "pooler", "tokens"]
 """How the states of a text become one: their mean, their sum (which knows how many there are), that of its first or
-last token, or what the model's own pooler says; auto: the mean where states know both sides, else the last, which alone
-has seen everything."""
+last token, what the model's own pooler says, or those of class and distillation token side by side; auto: the mean
+where states know both sides, else the last, which alone has seen everything."""
 
 
 class Headed(nn.Module):
@@ -63,7 +63,13 @@ class Pool(nn.Module):
             pooling = "mean" if not body.causal else "last"
         if pooling == "pooler" and not isinstance(body, HasPooler):
             raise OptionError(f'{type(body).__name__} has no pooler; set task.pooling to "mean", "first" or "last"')
+        if pooling == "tokens" and not (isinstance(body, HasGrid) and body.class_tokens > 1):
+            raise OptionError(
+                'task.pooling = "tokens" is for a body with a class token and a distillation token; set '
+                "model.front.distillation_token=true, or another pooling"
+            )
         self.pooling = pooling
+        self.states = body.class_tokens if pooling == "tokens" else 1  # how many stand side by side
         self.pooler = body.pooler if pooling == "pooler" else nn.Identity()
 
     def forward(self, states: States) -> Tensor:
@@ -72,6 +78,8 @@ class Pool(nn.Module):
             return self.pooler(states_BSD)
         if self.pooling == "first":
             return states_BSD[:, 0]
+        if self.pooling == "tokens":
+            return states_BSD[:, : self.states].flatten(1)
         if self.pooling == "last":
             if lengths_B is None:
                 return states_BSD[:, -1]

@@ -7,6 +7,7 @@ model.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import torch
@@ -67,7 +68,7 @@ class BertConfig(StackPart, ModelPart):
 
     kind: str = "bert"
     segments: int = Field(2, ge=0)  # kinds of segments (sentence A, sentence B); 0: segments have no vectors
-    pooler: Literal["none", "tanh"] = "none"  # what is made of the first state where one vector stands for the text
+    pooler: Literal["none", "tanh", "relu"] = "none"  # the function of a layer on the first state, which stands for all
     relation: Literal["none", "next"] = "none"  # next: it can say whether two texts follow one another
     residual: Literal["post", "pre"] = "post"  # norms after each sum, as published; or before each part and at the end
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
@@ -114,14 +115,18 @@ class FirstState(nn.Module):
 
 
 class Pooler(nn.Module):
-    """tanh(W s₀ + b): the state of the opening symbol, made ready to stand for the text."""
+    """f(W s₀ + b): the state of the opening symbol, made ready to stand for the text; f is tanh in BERT, ReLU in
+    DistilBERT."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, function: Callable[[Tensor], Tensor]) -> None:
         super().__init__()
-        self.dense = nn.Linear(width, width)
+        self.dense, self.function = nn.Linear(width, width), function
 
     def forward(self, states_BSD: Tensor) -> Tensor:
-        return torch.tanh(self.dense(states_BSD[:, 0]))
+        return self.function(self.dense(states_BSD[:, 0]))
+
+
+POOLERS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "relu": torch.relu}
 
 
 class MaskedHead(nn.Module):
@@ -167,7 +172,8 @@ class Bert(nn.Module):
         self.dropout = Dropout(config.dropout)
         self.layers = nn.ModuleList(config.block(layer, self.max_length) for layer in range(config.layers))
         self.final_norm = nn.Identity() if config.residual == "post" else config.norm.build(config.width)
-        self.pooler = Pooler(config.width) if config.pooler == "tanh" else FirstState()
+        function = POOLERS.get(config.pooler)
+        self.pooler = FirstState() if function is None else Pooler(config.width, function)
         self.head = MaskedHead(config, symbols, None if config.tied == "none" else self.embedding)
         if config.relation == "next":
             self.relation = nn.Linear(config.width, 2)  # logits on what ``pooler`` gives: a stranger, or what follows
@@ -181,8 +187,14 @@ class Bert(nn.Module):
         """How many tokens it can read, the symbols around a text among them; 0: as many as one likes."""
         return self.position.max_length
 
+    @property
+    def segment_kinds(self) -> int:
+        """How many kinds of segments have vectors; with fewer than two, nothing but separators tells texts apart."""
+        return self.config.segments
+
     def represent(self, inputs: Inputs) -> States:
-        return States(self(inputs.values, inputs.real_lengths_B, inputs.segments_BN), inputs.lengths_B)
+        segments_BN = inputs.segments_BN if self.segment_kinds > 1 else None
+        return States(self(inputs.values, inputs.real_lengths_B, segments_BN), inputs.lengths_B)
 
     def forward(self, tokens_BS: Tensor, lengths_B: Tensor | Mask, segments_BS: Tensor | None = None) -> Tensor:
         """states_BSD; of each row so many tokens are there, or a mask says who may look at whom."""

@@ -164,7 +164,7 @@ class Classification:
         check_length(body, self.max_length)
         check_two_labels(self.config.labels)
         pool = Pool(self.config.pooling, body)
-        return ClassHead(pool, body.width, len(self.config.labels), self.config.dropout)
+        return ClassHead(pool, body.width * pool.states, len(self.config.labels), self.config.dropout)
 
     # -- examples and batches -------------------------------------------------------------------------------
 

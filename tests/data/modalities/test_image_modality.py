@@ -90,6 +90,46 @@ def test_other_sizes_are_cropped_in_the_middle_or_stretched() -> None:
     assert read_pixels(noise(2, 3), GREY).shape == (1, 5, 7)  # smaller ones grow
 
 
+def test_a_middle_is_cut_out_of_a_resized_picture() -> None:
+    """As other people's preprocessing does it: Pillow by hand."""
+    picture = Image.fromarray(noise(31, 47, 3))
+    stretched = np.asarray(picture.resize((9, 8), Image.Resampling.BICUBIC).crop((1, 1, 8, 6)))
+    frame = COLOUR._replace(resize="stretch", resized=(8, 9), resample="bicubic")
+    assert (read_pixels(picture, frame) == stretched.transpose(2, 0, 1)).all()
+    kept = np.asarray(picture.resize((13, 9), Image.Resampling.LANCZOS).crop((3, 2, 10, 7)))
+    frame = COLOUR._replace(resized=(9,), resample="lanczos")
+    assert (read_pixels(picture, frame) == kept.transpose(2, 0, 1)).all()
+    high = np.asarray(picture.rotate(90, expand=True).resize((9, 13), Image.Resampling.LANCZOS).crop((1, 4, 8, 9)))
+    assert (read_pixels(picture.rotate(90, expand=True), frame) == high.transpose(2, 0, 1)).all()
+
+
+def test_large_jpegs_are_decoded_whole_where_that_is_wanted(tmp_path: Path) -> None:
+    Image.fromarray(noise(160, 240, 3)).save(tmp_path / "large.jpg")
+    path = Picture(str(tmp_path / "large.jpg"))
+    with Image.open(path.path) as image:
+        exact = np.asarray(image.resize((7, 5), Image.Resampling.BILINEAR)).transpose(2, 0, 1)
+    stretched = COLOUR._replace(resize="stretch")
+    assert (read_pixels(path, stretched._replace(decode="exact")) == exact).all()
+    assert (read_pixels(path, stretched) != exact).any(), "faster, and nearly the same"
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"resized": [6, 8]}, 'with resize = "crop": give one number, of the shorter side, and a size'),
+        ({"resized": 8}, "give one number, of the shorter side, and a size"),
+        ({"resized": 6, "size": [5, 7]}, "leaves nothing to cut 5 × 7 out of; make it larger"),
+        ({"resized": [6, 6], "size": [5, 7], "resize": "stretch"}, "leaves nothing to cut 5 × 7 out of"),
+        ({"resized": [6], "size": 5, "resize": "stretch"}, "give rows and columns, or one for both, and a size"),
+    ],
+    ids=["two for one", "no size", "too small", "too small stretched", "one for two"],
+)
+def test_sizes_that_do_not_go_together_are_refused(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        parse(ImagePart, settings)
+    assert words in str(caught.value)
+
+
 def test_an_array_that_is_no_picture_is_refused() -> None:
     for wrong in (np.zeros((5, 7)), noise(5), noise(5, 7, 5)):
         with pytest.raises(DataError, match="is not a picture; bytes of rows × columns are expected"):

@@ -20,6 +20,7 @@ CONVOLUTIONS = {1: nn.Conv1d, 2: nn.Conv2d, 3: nn.Conv3d}
 FRONTS = [
     {"kind": "patches", "size": 2},
     {"kind": "patches", "size": 2, "class_token": False},
+    {"kind": "patches", "size": 2, "distillation_token": True},
     {"kind": "convolution", "channels": (5, 7), "strides": (1, 2)},
     {"kind": "convolution", "channels": (5,), "strides": (1,), "size": 2, "class_token": False},
     {"kind": "convolution", "channels": (5,), "strides": (2,), "whiten": 3},
@@ -163,3 +164,13 @@ def test_whitened_blocks_have_no_correlations_left(shape: tuple[int, ...]) -> No
 def test_a_block_without_a_middle_is_refused() -> None:
     with pytest.raises(RecipeError, match="whiten = 2 has no middle; give an odd number such as 3, or 0"):
         parse(ConvolutionConfig, {"whiten": 2})
+
+
+def test_a_distillation_token_stands_after_the_class_token() -> None:
+    front = build({"kind": "patches", "size": 2, "distillation_token": True}, Arrays(3, (4, 6)))
+    assert isinstance(front, Patches)
+    embedded = front(Inputs(torch.randn(2, 3, 4, 6)))
+    assert torch.equal(embedded.x_BND[1, 0], front.class_embedding)
+    assert torch.equal(embedded.x_BND[1, 1], front.distillation_embedding)
+    with pytest.raises(RecipeError, match="distillation_token = true needs class_token = true"):
+        parse(PatchesConfig, {"class_token": False, "distillation_token": True})

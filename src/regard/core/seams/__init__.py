@@ -6,12 +6,14 @@ from regard.core.seams.bodies import (
     GuessesWords,
     HasGrid,
     HasPooler,
+    HasSegments,
     Interpolates,
     ReadsAgain,
     ReadsAndWrites,
     RelatesTexts,
     max_length_of,
     max_lengths_of,
+    reads_segments,
 )
 from regard.core.seams.decoding import ConstantSizeState, Decodable, DecodingState, Engine, Hypothesis
 from regard.core.seams.observer import Observer
@@ -25,6 +27,7 @@ __all__ = [
     "GuessesWords",
     "HasGrid",
     "HasPooler",
+    "HasSegments",
     "Hypothesis",
     "Interpolates",
     "Mechanism",
@@ -35,4 +38,5 @@ __all__ = [
     "RelatesTexts",
     "max_length_of",
     "max_lengths_of",
+    "reads_segments",
 ]

@@ -72,6 +72,16 @@ class Interpolates(HasGrid, Protocol):
 
 
 @runtime_checkable
+class HasSegments(Protocol):
+    """A body that may have vectors for what is read together, such as a question and its context."""
+
+    @property
+    def segment_kinds(self) -> int:
+        """How many kinds there are; below 2, segments are not read."""
+        ...
+
+
+@runtime_checkable
 class ReadsAndWrites(Protocol):
     """A model with a source and an answer, which may have limits of their own."""
 
@@ -89,6 +99,11 @@ def max_lengths_of(model: Any) -> tuple[int, int]:
 def max_length_of(model: Any) -> int:
     """How many positions a body reads at once; 0: as many as one likes."""
     return model.max_length if isinstance(model, Body) else 0
+
+
+def reads_segments(model: Any) -> bool:
+    """Whether it tells texts that are read together apart by their segments."""
+    return isinstance(model, HasSegments) and model.segment_kinds > 1
 
 
 @runtime_checkable

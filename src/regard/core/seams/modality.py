@@ -158,3 +158,10 @@ class Mixes(Protocol):
     def mix(self, item: Any, other: Any, generator: np.random.Generator) -> tuple[Any, float]:
         """The mixture, and the share that the first has in it."""
         ...
+
+
+@runtime_checkable
+class Preprocesses(Protocol):
+    """A modality whose inputs are prepared by a few settings, which others can follow without our code."""
+
+    def preprocessing(self) -> dict[str, Any]: ...

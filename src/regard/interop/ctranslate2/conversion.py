@@ -12,7 +12,8 @@ from regard.core.config import nearest
 from regard.core.errors import OptionError, RunError
 from regard.core.packages import optional
 from regard.interop.ctranslate2.specification import check_expressible, specification
-from regard.interop.folders import check_no_head, new_folder
+from regard.interop.folders import new_folder
+from regard.layers.headed import Headed
 from regard.runs.load import Run
 from regard.training import checkpoints
 
@@ -51,6 +52,14 @@ def convert(run: Run, out: Path, dtype: str = "float32") -> Any:
         spec.save(str(part))
         run.vocabularies.save(part)
     return spec
+
+
+def check_no_head(run: Run) -> None:
+    """The head of a task is ours; what it stands on can go out by itself."""
+    if isinstance(run.model, Headed):
+        parent = run.recipe.start.run
+        instead = f"export the run that it was started from: {parent}" if parent else "export a run that has none"
+        raise OptionError(f"{run.folder.path}: the head for {run.recipe.task.kind} has no counterpart there; {instead}")
 
 
 def leave_headroom(spec: Any) -> None:

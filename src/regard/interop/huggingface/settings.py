@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from regard.interop.huggingface.harmless import HARMLESS
+
 TIED = {True: "output", False: "none"}
 ACTIVATIONS = {
     "gelu_new": "gelu-tanh",
@@ -17,18 +19,6 @@ ACTIVATIONS = {
     "swish": "silu",
 }
 """Theirs to ours; of two words for one thing the first is written."""
-
-BOOKKEEPING = frozenset(
-    {
-        "_attn_implementation_autoset", "_name_or_path", "_num_labels", "architectures", "bos_token_id", "dtype",
-        "eos_token_id", "finetuning_task", "gradient_checkpointing", "id2label", "initializer_range", "label2id",
-        "max_length", "model_type", "output_attentions", "output_hidden_states", "pad_token_id", "problem_type",
-        "return_dict", "task_specific_params", "tokenizer_class", "torch_dtype", "transformers_version",
-        "unk_token_id", "use_cache", "vocab_size",
-    }
-)  # fmt: skip
-"""What every config.json may say without changing what a model computes, or what is read elsewhere."""
-
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -97,7 +87,7 @@ class Settings:
 
     def unknown(self, config: Mapping[str, Any], elsewhere: Iterable[str]) -> dict[str, Any]:
         """Settings of which nothing is known; what is null, false, 0 or empty asks for nothing."""
-        known = {setting.theirs for setting in self.given} | {*self.required, *self.harmless, *BOOKKEEPING, *elsewhere}
+        known = {setting.theirs for setting in self.given} | {*self.required, *self.harmless, *HARMLESS, *elsewhere}
         return {name: value for name, value in config.items() if name not in known and value}
 
     def write(self, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:

@@ -81,14 +81,53 @@ class Interleaved:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A vector that theirs keeps as a matrix of one row."""
+    """What theirs keeps under one axis of length 1, or several."""
+
+    axes: int = 1
 
     def join(self, theirs: Sequence[Tensor]) -> Tensor:
         (one,) = theirs
-        return one[0]
+        return one[(0,) * self.axes]
 
     def part(self, ours: Tensor) -> tuple[Tensor, ...]:
-        return (ours[None],)
+        return (ours[(None,) * self.axes],)
+
+
+@dataclass(frozen=True, slots=True)
+class Flattened:
+    """The kernel of a convolution, whose stride is its size, as the matrix of a patch's values."""
+
+    size: tuple[int, ...]
+
+    def join(self, theirs: Sequence[Tensor]) -> Tensor:
+        (one,) = theirs
+        return one.flatten(1)
+
+    def part(self, ours: Tensor) -> tuple[Tensor, ...]:
+        return (ours.unflatten(1, (-1, *self.size)),)
+
+
+@dataclass(frozen=True, slots=True)
+class Halved:
+    """Two matrices whose answers to two states are averaged, as one for both states side by side: half of each."""
+
+    def join(self, theirs: Sequence[Tensor]) -> Tensor:
+        return torch.cat([one / 2 for one in theirs], dim=1)
+
+    def part(self, ours: Tensor) -> tuple[Tensor, ...]:
+        return tuple(2 * half for half in ours.chunk(2, dim=1))
+
+
+@dataclass(frozen=True, slots=True)
+class HalvedBias:
+    """Their biases. Only the mean of the two is ours, so that both are this mean when they are written."""
+
+    def join(self, theirs: Sequence[Tensor]) -> Tensor:
+        one, other = theirs
+        return (one + other) / 2
+
+    def part(self, ours: Tensor) -> tuple[Tensor, ...]:
+        return ours, ours.clone()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import tokenizers as library
 from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors
 
-from regard.core.errors import RunError, enumerate_problems
+from regard.core.config import nearest
+from regard.core.errors import OptionError, RunError, enumerate_problems
 from regard.core.files import read_json
 from regard.core.symbols import Specials
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.vocabularies import TARGET
-from regard.interop.huggingface.enclosing import word_pieces
+from regard.interop.huggingface.enclosing import CASES, word_pieces
 from regard.interop.huggingface.sentencepiece import folders as spm
 
 NAMED = {"pad": "pad_token", "sos": "bos_token", "eos": "eos_token", "unk": "unk_token"}
@@ -39,8 +40,13 @@ class Sides(NamedTuple):
     target: library.Tokenizer
 
 
-def read_tokenizers(folder: Path, config: Mapping[str, Any], notes: list[str]) -> Sides:
-    """What the folder holds, in one of the forms that are known; never cutting or padding a text."""
+def read_tokenizers(folder: Path, config: Mapping[str, Any], notes: list[str], case: str = "") -> Sides:
+    """What the folder holds, in one of the forms that are known; never cutting or padding a text.
+
+    ``case`` says what a list of word pieces is silent about: whether texts are put in lower case.
+    """
+    if case:
+        _check_case(folder, case)
     if (folder / TOKENIZER).is_file():
         source = _parsed(folder / TOKENIZER)
         sides = Sides(source, _parsed(folder / TARGET) if (folder / TARGET).is_file() else source)
@@ -51,12 +57,12 @@ def read_tokenizers(folder: Path, config: Mapping[str, Any], notes: list[str]) -
         raw.add_special_tokens([*dict.fromkeys(token for token in spelled if token)])
         sides = Sides(raw, raw)
     elif (folder / WORD_PIECES).is_file():
-        raw = word_pieces(folder / WORD_PIECES, _settings(folder))
+        raw = word_pieces(folder / WORD_PIECES, tokenizer_file(folder), case)
         sides = Sides(raw, raw)
     elif any((folder / name).is_file() for name in (spm.SOURCE, spm.TARGET)):
-        sides = Sides(*spm.marian_pieces(folder, symbol_names(folder), _settings(folder), notes))
+        sides = Sides(*spm.marian_pieces(folder, symbol_names(folder), tokenizer_file(folder), notes))
     elif (folder / spm.SINGLE).is_file():
-        raw = spm.single_pieces(folder / spm.SINGLE, symbol_names(folder), _settings(folder))
+        raw = spm.single_pieces(folder / spm.SINGLE, symbol_names(folder), tokenizer_file(folder))
         sides = Sides(raw, raw)
     else:
         here = ", ".join(sorted(file.name for file in folder.iterdir()))
@@ -70,6 +76,17 @@ def read_tokenizers(folder: Path, config: Mapping[str, Any], notes: list[str]) -
         _add_later_ones(raw, folder)
         _check_gaps(raw, folder)
     return sides
+
+
+def _check_case(folder: Path, case: str) -> None:
+    if case not in CASES:
+        raise OptionError(f"--case {case!r} is not known{nearest(case, CASES)}; choose {' or '.join(CASES)}")
+    if (folder / TOKENIZER).is_file() or not (folder / WORD_PIECES).is_file():
+        found = TOKENIZER if (folder / TOKENIZER).is_file() else f"no {WORD_PIECES}"
+        raise OptionError(
+            f"--case is for a {WORD_PIECES} alone, which does not say itself what becomes of upper case; {folder} has "
+            f"{found}: leave out --case"
+        )
 
 
 def _parsed(path: Path) -> library.Tokenizer:
@@ -115,7 +132,8 @@ def _added(folder: Path) -> dict[int, AddedToken]:
         found |= {entry["id"]: _token(entry) for entry in read_json(folder / TOKENIZER).get("added_tokens", ())}
     if (folder / ADDED).is_file():
         found |= {id: AddedToken(token, normalized=False) for token, id in read_json(folder / ADDED).items()}
-    return found | {int(id): _token(entry) for id, entry in _settings(folder).get("added_tokens_decoder", {}).items()}
+    listed = tokenizer_file(folder).get("added_tokens_decoder", {})
+    return found | {int(id): _token(entry) for id, entry in listed.items()}
 
 
 def _token(entry: Mapping[str, Any]) -> AddedToken:
@@ -131,14 +149,15 @@ def _check_gaps(raw: library.Tokenizer, folder: Path) -> None:
         )
 
 
-def _settings(folder: Path) -> dict[str, Any]:
+def tokenizer_file(folder: Path) -> dict[str, Any]:
+    """What tokenizer_config.json says; nothing where there is none."""
     return read_json(folder / CONFIG) if (folder / CONFIG).is_file() else {}
 
 
 def symbol_names(folder: Path, named: Mapping[str, str] = NAMED) -> dict[str, str]:
     """The special symbols as the tokenizer's files spell them, by our names."""
     given = dict(read_json(folder / SPECIAL_TOKENS)) if (folder / SPECIAL_TOKENS).is_file() else {}
-    given |= {name: token for name, token in _settings(folder).items() if token is not None}
+    given |= {name: token for name, token in tokenizer_file(folder).items() if token is not None}
     found = {ours: given.get(theirs) for ours, theirs in named.items()}
     spelled = {ours: token["content"] if isinstance(token, dict) else token for ours, token in found.items()}
     return {ours: token for ours, token in spelled.items() if isinstance(token, str)}

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from regard.core.config import Part
 from regard.core.errors import RunError, enumerate_problems
-from regard.core.ports import text_ports
 from regard.interop.huggingface.families.family import Family
 from regard.interop.huggingface.files import FLOATING, Stored
 from regard.interop.huggingface.tensors import Pairing
@@ -23,18 +21,19 @@ BY_SYMBOL = (
 
 
 def weights_in(
-    family: Family, model: Part, stored: Mapping[str, Stored], symbols: int, where: str
+    family: Family, table: Mapping[str, Any], model: nn.Module, stored: Mapping[str, Stored], where: str
 ) -> dict[str, Tensor]:
-    """Our weights in single precision; ``symbols`` is how many rows their embedding has.
+    """Our weights in single precision. ``model`` has the shapes that are expected, and no contents; its ``[model]``
+    table tells the family which tensors there are.
 
     All that is missing, unexpected or ill-shaped is named in one error. Of a body without its head, the body's alone.
     """
     saved_as = {full: name for full, name in family.full_names(stored).items() if family.needs(full)}
     found = {full: stored[name] for full, name in saved_as.items()}
-    pairings = tuple(family.tensors(model.model_dump()))
+    pairings = tuple(family.tensors(table))
     if family.lacks_head(found):
         pairings = tuple(one for one in pairings if not one.theirs[0].startswith(family.head))
-    expected = expected_shapes(model, pairings, symbols)
+    expected = expected_shapes(model, pairings)
     copies = sorted({*family.copies} & (found.keys() - expected.keys()))  # tied: they may be there or not
     embedding = pairings[0].theirs[0]
     if copies:
@@ -65,10 +64,9 @@ def weights_in(
     }
 
 
-def expected_shapes(model: Part, pairings: tuple[Pairing, ...], symbols: int) -> dict[str, tuple[int, ...]]:
+def expected_shapes(model: nn.Module, pairings: tuple[Pairing, ...]) -> dict[str, tuple[int, ...]]:
     """The shape of every tensor of theirs: the table run backwards over a model without contents."""
-    with torch.device("meta"):
-        ours = model.build(text_ports(symbols, symbols, shared=True)).state_dict()  # type: ignore[attr-defined]
+    ours = model.state_dict()
     return {
         name: tuple(tensor.shape)
         for pairing in pairings

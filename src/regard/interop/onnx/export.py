@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, redirect_stderr
 from importlib.util import find_spec
 from io import StringIO
@@ -14,20 +14,19 @@ from typing import Any
 import torch
 from torch import nn
 
-import regard
 from regard.core.errors import OptionError, RunError
 from regard.core.files import write_json, write_text
 from regard.core.seams import Mechanism, max_lengths_of
-from regard.core.seams.capabilities import Continues
-from regard.core.symbols import Specials
-from regard.data.modalities.text.vocabularies import JOINT, SOURCE, TARGET
-from regard.decoding.sentences import Symbols
-from regard.interop.folders import check_no_head, new_folder
-from regard.interop.huggingface.vocabulary import closed
+from regard.core.seams.capabilities import Continues, Fills
+from regard.interop.folders import new_folder
 from regard.interop.onnx import graphs as onnx_graphs
 from regard.interop.onnx import recurrent as onnx_recurrent
+from regard.interop.onnx.description import OPSET, about, signature, tokenizers_of
 from regard.interop.onnx.graphs import Graph
-from regard.interop.onnx.running import ABOUT, logits
+from regard.interop.onnx.readers import READERS
+from regard.interop.onnx.running import ABOUT, logits, read
+from regard.interop.probing import ProbedModel, largest_difference
+from regard.layers.headed import Headed
 from regard.runs.load import Run
 
 GRAPHS: dict[str, Callable[[Any, int], list[Graph]]] = {
@@ -42,7 +41,6 @@ GRAPHS: dict[str, Callable[[Any, int], list[Graph]]] = {
 }
 """From a model of the kind, and the number of its symbols."""
 PACKAGES = ("onnx", "onnxscript", "onnxruntime")
-OPSET = 20  # the first with GELU as one operation; runtimes since 2024 know it
 ONE_FILE = 1 << 30  # bytes of weights; with more, they stand in a file beside the graph, since one ends at 2 GiB
 EXACT = 1e-4
 ROW = 11  # tokens of a trial
@@ -59,7 +57,6 @@ def write_onnx(run: Run, out: Path) -> list[str]:
 
 def fill(run: Run, folder: Path) -> list[str]:
     """All files, unchecked, into a folder that exists; returns the graphs."""
-    check_no_head(run)
     graphs = graphs_of(run)
     for graph in graphs:
         write_graph(graph, folder / graph.file)
@@ -69,8 +66,17 @@ def fill(run: Run, folder: Path) -> list[str]:
     return [graph.file for graph in graphs]
 
 
+def reads_only(run: Run) -> bool:
+    """Whether it is one graph, which is called once: no answer is written token by token."""
+    return isinstance(run.model, Headed) or isinstance(run.task, Fills)
+
+
 def difference(run: Run, folder: Path) -> float:
     """The largest between the logits of an exported folder and ours, for three rows and sources of all lengths."""
+    if reads_only(run):
+        asked = ProbedModel.of(run, seed=1)
+        with torch.inference_mode():
+            return largest_difference(asked.logits() - asked.probe.visible(read(folder, asked.probe.inputs)))
     model: Any = run.model
     both, generator = run.vocabularies, torch.Generator().manual_seed(1)
     written = isinstance(run.task, Continues)
@@ -83,7 +89,7 @@ def difference(run: Run, folder: Path) -> float:
         source = source_BS, torch.tensor([source_length, (source_length + 1) // 2, 1])
     with torch.inference_mode():
         ours_BTW = model.head(model(tokens_BT) if source is None else model(*source, tokens_BT))
-    return float((logits(folder, tokens_BT, source) - ours_BTW).abs().nan_to_num(nan=float("inf")).max())
+    return largest_difference(logits(folder, tokens_BT, source) - ours_BTW)
 
 
 def graphs_of(run: Run) -> list[Graph]:
@@ -91,12 +97,18 @@ def graphs_of(run: Run) -> list[Graph]:
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         raise OptionError(f"{', '.join(missing)} is not installed: pip install \"regard[onnx]\"")
-    kind = run.recipe.model.kind
-    if kind not in GRAPHS:
-        known = ", ".join(map(repr, GRAPHS))
-        raise OptionError(f"{run.folder.path}: model.kind = {kind!r} cannot be exported to ONNX; supported: {known}")
+    kind, model = run.recipe.model.kind, run.model.cpu().float().eval()
+    known: Collection[str] = READERS if reads_only(run) else GRAPHS
+    if kind not in known:
+        task = f" with task.kind = {run.recipe.task.kind!r}" if reads_only(run) else ""
+        raise OptionError(
+            f"{run.folder.path}: model.kind = {kind!r}{task} cannot be exported to ONNX; supported: "
+            f"{', '.join(map(repr, known))}"
+        )
+    if reads_only(run):
+        return READERS[kind](model, run.task.ports())
     check_keys_are_kept(run.model)
-    return GRAPHS[kind](run.model.cpu().float().eval(), run.vocabularies.target.size)
+    return GRAPHS[kind](model, run.vocabularies.target.size)
 
 
 def check_keys_are_kept(model: nn.Module) -> None:
@@ -150,55 +162,3 @@ def quiet() -> Iterator[None]:
             yield
     finally:
         logging.disable(before)
-
-
-def tokenizers_of(run: Run) -> dict[str, Any]:
-    """By file; an encoder's closes each text itself."""
-    both = run.vocabularies
-    if isinstance(run.task, Continues):
-        return {JOINT: both.target.raw}
-    return {JOINT: closed(both.source)} if both.joint else {SOURCE: closed(both.source), TARGET: both.target.raw}
-
-
-def signature(graph: Graph) -> dict[str, Any]:
-    def listed(named: Any) -> dict[str, Any]:
-        return {name: {"type": values.type, "shape": values.shape} for name, values in named.items()}
-
-    return {"inputs": listed(graph.inputs), "outputs": listed(graph.outputs)}
-
-
-def about(run: Run) -> dict[str, Any]:
-    """What a decoding loop must know: where texts begin and end, what is never chosen, how long they may be."""
-    both = run.vocabularies
-    model: Any = run.model
-    specials = both.target.specials
-    if isinstance(run.task, Continues):
-        never = [id for id in specials.known() if id != specials.eos]
-        start, longest = specials.opening, {"target": model.max_length}
-        files = {"target": JOINT}
-    else:
-        symbols = Symbols.of(specials)
-        never, start = list(symbols.forbidden), specials.sos
-        longest = dict(zip(("source", "target"), max_lengths_of(model)))
-        files = {"source": JOINT, "target": JOINT} if both.joint else {"source": SOURCE, "target": TARGET}
-    return {
-        "tokenizers": files,
-        "symbols": {side: named(getattr(both, side).specials) for side in files},
-        "start": or_none(start),
-        "end": or_none(specials.eos),
-        "never": never,
-        "longest": longest,
-        "opset": OPSET,
-        "regard": regard.__version__,
-        "model": run.recipe.model.settled().model_dump(),
-    }
-
-
-
-def named(specials: Specials) -> dict[str, int | None]:
-    return {name: or_none(specials.named()[name]) for name in ("pad", "sos", "eos", "unk")}
-
-
-def or_none(id: int) -> int | None:
-    """JSON's word for a symbol that there is not."""
-    return id if id >= 0 else None

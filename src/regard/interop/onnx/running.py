@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.core.files import read_json
+from regard.core.inputs import Inputs
 from regard.interop.onnx.graphs import PAST
 
 ABOUT, ENCODER = "regard.json", "encoder.onnx"
@@ -68,3 +69,18 @@ def logits(folder: Path, tokens_BT: Tensor, source: tuple[Tensor, Tensor] | None
         said, held = exported.step(stretch.numpy(), held)
         found.append(torch.from_numpy(said))
     return torch.cat(found, dim=1)
+
+
+def read(folder: Path, inputs: Inputs) -> Tensor:
+    """What a graph that only reads says: logits_BTW, T being 1 where there is one answer for the whole input."""
+    exported = Exported(folder)
+    segments_BN = inputs.segments_BN
+    if segments_BN is None:
+        segments_BN = torch.zeros_like(inputs.values)
+    given = {"values": inputs.values, "tokens": inputs.values, "segments": segments_BN}
+    if inputs.lengths_B is not None:
+        given["lengths"] = inputs.lengths_B
+    (file,) = exported.graphs
+    wanted = exported.graphs[file]["inputs"]
+    (said,) = exported.call(file, {name: given[name].numpy() for name in wanted}).values()
+    return torch.from_numpy(said[:, None] if said.ndim == 2 else said)

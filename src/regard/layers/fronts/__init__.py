@@ -26,7 +26,7 @@ class ArrayFront(Protocol):
 
     @property
     def class_tokens(self) -> int:
-        """How many positions come before those of the grid: 1 or 0."""
+        """How many positions come before those of the grid: a class token, perhaps a distillation token, or none."""
         ...
 
     def cells(self, shape: Sequence[int]) -> tuple[int, ...]:

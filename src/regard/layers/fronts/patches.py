@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import torch
+from pydantic import model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -24,30 +25,46 @@ class PatchesConfig(ArrayFrontPart):
     kind: str = "patches"
     size: int | tuple[int, ...] = 16  # one number for all axes, or one for each
     class_token: bool = True  # a learned vector before all patches, whose state can stand for the whole
+    distillation_token: bool = False  # a second one, for what a teacher says (Touvron et al. 2021)
+
+    @model_validator(mode="after")
+    def _fits(self) -> PatchesConfig:
+        if self.distillation_token and not self.class_token:
+            raise ValueError("distillation_token = true needs class_token = true, beside which it stands")
+        return self
 
     def build(self, port: Arrays, width: int) -> Patches:
-        return Patches(port.channels, port.shape, per_axis(self.size, len(port.shape)), width, self.class_token)
+        size = per_axis(self.size, len(port.shape))
+        return Patches(port.channels, port.shape, size, width, self.class_token, self.distillation_token)
 
 
 class Patches(nn.Module):
-    """x = E · patch + b for every block, behind a class token where one is wanted.
+    """x = E · patch + b for every block, behind a class token where one is wanted, and a distillation token after it.
 
     ``projection`` multiplies a patch's values in the order of ``nn.Conv2d.weight`` (channel, row, column): a
     convolution whose stride is its kernel has the same weight, flattened.
     """
 
     def __init__(
-        self, channels: int, shape: Sequence[int], size: Sequence[int], width: int, class_token: bool = True
+        self,
+        channels: int,
+        shape: Sequence[int],
+        size: Sequence[int],
+        width: int,
+        class_token: bool = True,
+        distillation_token: bool = False,
     ) -> None:
         super().__init__()
         check_divisible(shape, size)
-        self.size, self.class_tokens = tuple(size), int(class_token)
+        self.size, self.class_tokens = tuple(size), int(class_token) + int(distillation_token)
         self.grid = tuple(length // own for length, own in zip(shape, size, strict=True))
         self.projection = nn.Linear(channels * math.prod(size), width)
         nn.init.trunc_normal_(self.projection.weight, std=self.projection.in_features**-0.5)
         nn.init.zeros_(self.projection.bias)
         if class_token:
             self.class_embedding = nn.Parameter(torch.randn(width) * SPREAD)
+        if distillation_token:
+            self.distillation_embedding = nn.Parameter(torch.randn(width) * SPREAD)
 
     def cells(self, shape: Sequence[int]) -> tuple[int, ...]:
         return tuple(-(-length // own) for length, own in zip(shape, self.size, strict=True))
@@ -58,12 +75,14 @@ class Patches(nn.Module):
         grid = tuple(length // own for length, own in zip(values.shape[2:], self.size, strict=True))
         places_NA = grid_places(grid, x_BND.device)
         if self.class_tokens:
-            x_BND = torch.cat((self.class_embedding.to(x_BND.dtype).expand(len(x_BND), 1, -1), x_BND), dim=1)
-            places_NA = torch.cat((places_NA.new_full((1, len(grid)), -1), places_NA))
+            tokens = [self.class_embedding, *([self.distillation_embedding] if self.class_tokens > 1 else ())]
+            tokens_BND = torch.stack(tokens).to(x_BND.dtype).expand(x_BND.shape[0], -1, -1)
+            x_BND = torch.cat((tokens_BND, x_BND), dim=1)
+            places_NA = torch.cat((places_NA.new_full((self.class_tokens, len(grid)), -1), places_NA))
         lengths_B = inputs.lengths_B
         if lengths_B is not None:
             lengths_B = self.class_tokens + (lengths_B + self.size[0] - 1) // self.size[0] * math.prod(grid[1:])
-        return Embedded(x_BND, lengths_B, places_NA.expand(len(x_BND), -1, -1), grid)
+        return Embedded(x_BND, lengths_B, places_NA.expand(x_BND.shape[0], -1, -1), grid)
 
 
 def cut(values_BC: Tensor, size: Sequence[int]) -> Tensor:

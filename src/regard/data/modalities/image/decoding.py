@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,23 +13,14 @@ from regard.data.modalities.image.idx import read_idx
 from regard.data.modalities.image.lines import read_lined
 from regard.data.modalities.image.opening import Image, ImageOps, opened
 from regard.data.modalities.image.pictures import Lines, Picture
+from regard.data.modalities.image.resizing import Frame, fitted
 
-Resize: TypeAlias = Literal["crop", "stretch"]
 Raw: TypeAlias = "Picture | np.ndarray | Image.Image"
 """A picture by reference, rows × columns (× channels) of bytes, or Pillow's own."""
 MODES = {1: "L", 3: "RGB"}
 GREY_MODES = ("1", "L", "F")
 ORIENTATION = 0x0112  # the number of EXIF's tag
 SIXTEEN_BITS = 257  # 65535 / 255
-
-
-class Frame(NamedTuple):
-    """What every picture is brought to."""
-
-    channels: int
-    rows: int
-    columns: int
-    resize: Resize = "crop"
 
 
 def read_batch(raws: Sequence[Raw], frame: Frame) -> np.ndarray:
@@ -62,7 +53,8 @@ def stored_pictures(picture: Picture) -> np.ndarray:
 def in_frame(stored: np.ndarray, frame: Frame) -> bool:
     """Whether these pictures have the frame's size and channels, so that nothing is to be done to them."""
     channels = stored.shape[3] if stored.ndim == 4 else 1
-    return stored.dtype.itemsize == 1 and (*stored.shape[1:3], channels) == (frame.rows, frame.columns, frame.channels)
+    as_wanted = (*stored.shape[1:3], channels) == (frame.rows, frame.columns, frame.channels)
+    return as_wanted and stored.dtype.itemsize == 1 and not frame.resized
 
 
 def read_pixels(raw: Raw, frame: Frame) -> np.ndarray:
@@ -90,14 +82,10 @@ def picture_size(raw: Raw) -> tuple[int, int]:
 
 def framed(image: Image.Image, frame: Frame) -> np.ndarray:
     """pixels_CHW of an open picture: upright, in the frame's mode and size."""
-    if image.format == "JPEG":  # decoded at a half, a quarter or an eighth of its size where that is enough
+    if image.format == "JPEG" and frame.decode == "fast":  # at a half, a quarter or an eighth, where that is enough
         image.draft(None, (2 * frame.columns, 2 * frame.rows))
     image = in_mode(upright(image), MODES[frame.channels])
-    size = (frame.columns, frame.rows)
-    if image.size != size:
-        box = centre(image.size, size) if frame.resize == "crop" else None
-        image = image.resize(size, Image.Resampling.BILINEAR, box=box)
-    pixels = np.asarray(image)
+    pixels = np.asarray(fitted(image, frame))
     return pixels[None] if pixels.ndim == 2 else pixels.transpose(2, 0, 1)
 
 
@@ -118,14 +106,6 @@ def in_mode(image: Image.Image, mode: str) -> Image.Image:
     if image.mode not in GREY_MODES:  # from some, Pillow knows no other way
         image = image.convert("RGB")
     return image.convert(mode)
-
-
-def centre(size: tuple[int, int], wanted: tuple[int, int]) -> tuple[float, float, float, float]:
-    """The largest box in the middle of a picture that has the proportions which are wanted."""
-    width, height = size
-    scale = min(width / wanted[0], height / wanted[1])
-    left, top = (width - scale * wanted[0]) / 2, (height - scale * wanted[1]) / 2
-    return left, top, width - left, height - top
 
 
 def from_array(array: np.ndarray[Any, Any]) -> Image.Image:

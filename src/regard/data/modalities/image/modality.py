@@ -20,10 +20,11 @@ from regard.data import TokenizerPart
 from regard.data.modalities import ModalityPart
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.image.augmenting import UNCHANGED, Augmentation, Change, apply_changes
-from regard.data.modalities.image.decoding import Frame, Raw, Resize, picture_size, read_batch
+from regard.data.modalities.image.decoding import Raw, picture_size, read_batch
 from regard.data.modalities.image.mixing import Mixture, draw_mixture, mix
 from regard.data.modalities.image.opening import opened
 from regard.data.modalities.image.pictures import Picture
+from regard.data.modalities.image.resizing import Frame, Resample, Resize
 
 FILE = "image.json"
 MEASURED = 10_000  # pictures, from which means and standard deviations are taken
@@ -41,6 +42,9 @@ class ImagePart(ModalityPart):
     size: int | tuple[int, ...] = 0  # rows and columns, or one number for both; 0: those of the first training picture
     channels: Literal[1, 3] = 3  # grey or colour, whatever the files have
     resize: Resize = "crop"  # crop: the shorter side fits, the middle is cut out; stretch: proportions are lost
+    resized: int | tuple[int, ...] = 0  # size before the middle is cut out (of crop: of the shorter side); 0: none
+    resample: Resample = "bilinear"  # how pixels are weighed in resizing
+    decode: Literal["fast", "exact"] = "fast"  # fast: large JPEGs at a part of their size; exact: pixel by pixel
     mean: tuple[float, ...] = ()  # of each channel, from 0 (black) to 1; (): measured in training pictures
     std: tuple[float, ...] = ()
     augmentation: Augmentation = Field(default_factory=Augmentation)
@@ -50,6 +54,7 @@ class ImagePart(ModalityPart):
         sizes = (self.size,) * 2 if isinstance(self.size, int) else self.size
         if len(sizes) != 2 or min(sizes) < 0 or (0 in sizes and self.size != 0):
             raise ValueError(f"size = {self.size!r} is not a picture size; give rows and columns, as in [28, 28]")
+        self._check_resized(sizes)
         for name, given in (("mean", self.mean), ("std", self.std)):
             if given and len(given) != self.channels:
                 raise ValueError(f"{name} has {len(given)} values for {self.channels} channels; give one for each")
@@ -58,6 +63,26 @@ class ImagePart(ModalityPart):
         if self.channels == 1 and self.augmentation.saturation:
             raise ValueError("augmentation.saturation has no effect on grey pictures; leave it out")
         return self
+
+    def _check_resized(self, size: tuple[int, ...]) -> None:
+        before = self.before
+        if before and (len(before) != (1 if self.resize == "crop" else 2) or not self.size):
+            needs = "one number, of the shorter side" if self.resize == "crop" else "rows and columns, or one for both"
+            raise ValueError(f'resized = {self.resized!r} with resize = "{self.resize}": give {needs}, and a size')
+        if before and any(own < wanted for own, wanted in zip(before * 2, size, strict=False)):
+            raise ValueError(f"resized = {self.resized!r} leaves nothing to cut {written(size)} out of; make it larger")
+
+    @property
+    def before(self) -> tuple[int, ...]:
+        """The size before the middle is cut out: the shorter side, or rows and columns."""
+        if not self.resized:
+            return ()
+        if isinstance(self.resized, int):
+            return (self.resized,) * (1 if self.resize == "crop" else 2)
+        return self.resized
+
+    def frame(self, rows: int, columns: int) -> Frame:
+        return Frame(self.channels, rows, columns, self.resize, self.before, self.resample, self.decode)
 
     @property
     def mixes(self) -> bool:
@@ -80,12 +105,17 @@ class ImagePart(ModalityPart):
         rows, columns = (self.size,) * 2 if isinstance(self.size, int) else self.size
         if not rows:
             rows, columns = picture_size(raws[0])
-        frame = Frame(self.channels, rows, columns, self.resize)
+        frame = self.frame(rows, columns)
         mean, std = self.mean, self.std
         if not (mean and std):
             measured_mean, measured_std = measure(raws, frame)
             mean, std = mean or measured_mean, std or measured_std
         return ImageModality(frame, mean, std, self.augmentation)
+
+    def given(self) -> ImageModality:
+        """Of settings that say everything, so that nothing is measured."""
+        rows, columns = (self.size,) * 2 if isinstance(self.size, int) else self.size
+        return ImageModality(self.frame(rows, columns), self.mean, self.std, self.augmentation)
 
     def load(self, folder: Path, tokenizer: TokenizerPart) -> Modalities:
         """What ``ImageModality.save`` wrote; the rest is configured."""
@@ -94,8 +124,7 @@ class ImagePart(ModalityPart):
             (rows, columns), mean, std = held["shape"], tuple(held["mean"]), tuple(held["std"])
         except (KeyError, TypeError, ValueError) as error:
             raise RunError(f"{folder / FILE} should hold shape, mean and std: {error!r}; put the file back") from error
-        frame = Frame(self.channels, rows, columns, self.resize)
-        return Modalities(ImageModality(frame, mean, std, self.augmentation))
+        return Modalities(ImageModality(self.frame(rows, columns), mean, std, self.augmentation))
 
 
     def continued(self, before: ModalityPart) -> ModalityPart:
@@ -231,9 +260,20 @@ class ImageModality:
         """pixels_HWC, bytes: the picture as the model is shown it, for drawing."""
         return self.decode_batch([item])[0].transpose(1, 2, 0)
 
+    def preprocessing(self) -> dict[str, Any]:
+        """Size, channels, how a picture comes to them, and how pixels from 0 to 1 are normalised."""
+        frame = self.frame
+        sizes = {"channels": frame.channels, "shape": [frame.rows, frame.columns]}
+        way = {"resize": frame.resize, "resized": list(frame.resized), "resample": frame.resample}
+        return {**sizes, **way, "mean": list(self.mean), "std": list(self.std)}
+
     def save(self, folder: Path) -> None:
         shape = [self.frame.rows, self.frame.columns]
         write_json(folder / FILE, {"shape": shape, "mean": list(self.mean), "std": list(self.std)})
+
+
+def written(size: Sequence[int]) -> str:
+    return " × ".join(map(str, size))
 
 
 def measure(raws: Sequence[Raw], frame: Frame) -> tuple[tuple[float, ...], tuple[float, ...]]:

@@ -27,7 +27,7 @@ def opened(path: str) -> Iterator[Image.Image]:
     except FileNotFoundError:
         raise DataError(f"no file {path}; check the path") from None
     except UNREADABLE as error:
-        raise DataError(f"{path} is no readable picture: {reason(error)}; replace the file, or remove it") from error
+        raise DataError(f"{path} is not a readable picture: {reason(error)}; replace the file, or remove it") from error
 
 
 def reason(error: BaseException) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from regard.interop.huggingface.families.family import Family
+from regard.interop.huggingface.families.family import Family, as_said
+from regard.interop.huggingface.families.heads import answerer, classifier, head, tagger
 from regard.interop.huggingface.files import Stored
 from regard.interop.huggingface.settings import ACTIVATIONS, Setting, Settings, at
 from regard.interop.huggingface.tensors import Pairing, Same, Stacked, both
@@ -130,6 +131,8 @@ def renamed(name: str) -> str:
 
 def write_more(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     """Widths are written out; our dropout never falls on attention weights."""
+    if table["pooler"] == "relu":
+        problems.append("model.pooler = 'relu'; they have 'tanh' or 'none' (DistilBERT, without segments, has 'relu')")
     width = at(table, "feed_forward.width") or 4 * table["width"]
     return {"intermediate_size": width, "attention_probs_dropout_prob": 0.0}
 
@@ -167,3 +170,18 @@ BERT = replace(
     renamed=renamed,
     suits=lambda table: table["segments"] > 0 and at(table, "position.first") in (None, 0),
 )
+
+
+def own_body(table: Mapping[str, Any]) -> Iterator[Pairing]:
+    yield from body(table, "bert.")
+
+
+POOLED = replace(SETTINGS, fixed={**SETTINGS.fixed, "pooler": "tanh"})
+"""A pooler stands between their body and the classes of a text."""
+BERTS = (
+    BERT,
+    classifier(BERT, head(own_body, "classifier"), "classifier_dropout", settings=POOLED, settle=as_said),
+    tagger(BERT, own_body, "classifier_dropout"),
+    answerer(BERT, own_body),
+)
+"""The same body under each head."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from regard.interop.huggingface.families.bert import FIXED, ONE_MATRIX, embedded, encoder_family, layer
+from regard.interop.huggingface.families.heads import BODY, answerer, classifier, on_body, tagger
 from regard.interop.huggingface.settings import ACTIVATIONS, Setting, Settings, at
 from regard.interop.huggingface.tensors import Pairing, both
 
@@ -31,12 +32,16 @@ PROJECTIONS = ("attention.q_lin", "attention.k_lin", "attention.v_lin")
 LAYER = ("attention.out_lin", "sa_layer_norm", "ffn.lin1", "ffn.lin2", "output_layer_norm")
 
 
-def tensors(table: Mapping[str, Any]) -> Iterator[Pairing]:
+def body(table: Mapping[str, Any]) -> Iterator[Pairing]:
     for pairing in embedded(segments=0):
         yield pairing.inside("", "distilbert.")
     for number in range(table["layers"]):
         for pairing in layer(table["width"], PROJECTIONS, LAYER):
             yield pairing.inside(f"layers.{number}.", f"distilbert.transformer.layer.{number}.")
+
+
+def tensors(table: Mapping[str, Any]) -> Iterator[Pairing]:
+    yield from body(table)
     yield from both("head.dense", "vocab_transform")
     yield from both("head.norm", "vocab_layer_norm")
     yield Pairing("head.words.bias", ("vocab_projector.bias",))
@@ -53,3 +58,20 @@ DISTILBERT = replace(
     head="vocab_",
     suits=lambda table: table["segments"] == 0,
 )
+
+
+def classifying(table: Mapping[str, Any]) -> Iterator[Pairing]:
+    """What is a pooler with ReLU here stands in their head."""
+    yield from on_body(body(table))
+    yield from both(f"{BODY}pooler.dense", "pre_classifier")
+    yield from both("head.classes", "classifier")
+
+
+POOLED = replace(SETTINGS, fixed={**SETTINGS.fixed, "pooler": "relu"})
+DISTILBERTS = (
+    DISTILBERT,
+    classifier(DISTILBERT, classifying, "seq_classif_dropout", settings=POOLED),
+    tagger(DISTILBERT, body, ""),
+    answerer(DISTILBERT, body),
+)
+"""The same body under each head."""

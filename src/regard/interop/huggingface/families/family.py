@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from torch import Tensor
 
@@ -20,10 +20,14 @@ def _nothing_more(given: Mapping[str, Any], problems: list[str]) -> dict[str, An
     return {}
 
 
-def _as_said(
+def as_said(
     table: dict[str, Any], stored: Mapping[str, Stored], where: str
 ) -> tuple[dict[str, Any], Mapping[str, Stored]]:
     return table, stored
+
+
+def _no_task(config: Mapping[str, Any], table: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
+    return {}
 
 
 def _no_constants(table: Mapping[str, Any]) -> dict[str, Tensor]:
@@ -42,11 +46,27 @@ HEAD = "lm_head.weight"
 """Words out; where it is tied to words in, files may contain it or not."""
 
 
-LOADERS = {
-    "language-model": "AutoModelForCausalLM",
-    "translation": "AutoModelForSeq2SeqLM",
-    "masked-language-model": "AutoModelForMaskedLM",
+def _their_logits(output: Any) -> Tensor:
+    return output.logits
+
+
+class Purpose(NamedTuple):
+    """The class of transformers that opens a folder, and of which kind the data of our run would be."""
+
+    loader: str
+    data: str
+
+
+PURPOSES = {
+    ("text", "language-model"): Purpose("AutoModelForCausalLM", "text"),
+    ("text", "translation"): Purpose("AutoModelForSeq2SeqLM", "pairs"),
+    ("text", "masked-language-model"): Purpose("AutoModelForMaskedLM", "text"),
+    ("text", "classification"): Purpose("AutoModelForSequenceClassification", "labelled"),
+    ("text", "tagging"): Purpose("AutoModelForTokenClassification", "tagged"),
+    ("text", "question-answering"): Purpose("AutoModelForQuestionAnswering", "questions"),
+    ("pictures", "classification"): Purpose("AutoModelForImageClassification", "pictures"),
 }
+"""By what is read, and the task."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +81,11 @@ class Family:
     it completes our table and leaves out tensors that say nothing. ``constants`` are tensors that they save although
     nobody learned them. ``task`` is what the model is for. ``also`` are architectures with the same tensors, more or
     fewer; names that begin with ``head`` may be missing altogether: then ours is new. ``renamed`` turns old names into
-    today's. ``suits`` tells families of one kind apart.
+    today's. ``suits`` tells families of one kind apart, and
+    ``suits_task`` those that differ in the head alone.
+
+    ``headed``: the head of a task stands on the body; then ``read_task`` makes our ``[task]`` table of their settings
+    (labels), and ``write_task`` theirs of ours. ``logits`` takes them out of what their model answers.
     """
 
     architecture: str
@@ -72,24 +96,38 @@ class Family:
     tensors: Callable[[Mapping[str, Any]], Iterable[Pairing]]
     prefix: str
     unneeded: tuple[re.Pattern[str], ...]
-    task: Literal["language-model", "translation", "masked-language-model"] = "language-model"
+    task: str = "language-model"
+    reads: Literal["text", "pictures"] = "text"
     copies: tuple[str, ...] = (HEAD,)
     more: frozenset[str] = frozenset()
     read_more: Callable[[Mapping[str, Any], list[str]], dict[str, Any]] = _nothing_more
     write_more: Callable[[Mapping[str, Any], list[str]], dict[str, Any]] = _nothing_more
     settle: Callable[
         [dict[str, Any], Mapping[str, Stored], str], tuple[dict[str, Any], Mapping[str, Stored]]
-    ] = _as_said
+    ] = as_said
     constants: Callable[[Mapping[str, Any]], dict[str, Tensor]] = _no_constants
     also: tuple[str, ...] = ()
     head: str = ""
     renamed: Callable[[str], str] = _the_same
     suits: Callable[[Mapping[str, Any]], bool] = _any_model
+    suits_task: Callable[[Mapping[str, Any]], bool] = _any_model
+    headed: bool = False
+    read_task: Callable[[Mapping[str, Any], Mapping[str, Any], list[str]], dict[str, Any]] = _no_task
+    write_task: Callable[[Mapping[str, Any], list[str]], dict[str, Any]] = _nothing_more
+    logits: Callable[[Any], Tensor] = _their_logits
 
     @property
     def loader(self) -> str:
-        """The class of transformers that opens a folder of this family."""
-        return LOADERS[self.task]
+        return PURPOSES[self.reads, self.task].loader
+
+    @property
+    def data(self) -> str:
+        return PURPOSES[self.reads, self.task].data
+
+    @property
+    def encloses(self) -> bool:
+        """Whether it reads texts between symbols, from both sides."""
+        return self.reads == "text" and (self.headed or self.task == "masked-language-model")
 
     def table(self, config: Mapping[str, Any], where: str, ignored: Iterable[str] = ()) -> dict[str, Any]:
         """Our ``[model]`` table for their config.json."""
@@ -104,13 +142,16 @@ class Family:
             raise RunError(enumerate_problems(f"{where} cannot be followed", problems))
         return table
 
-    def config(self, table: Mapping[str, Any], where: str, known: Iterable[str] = ()) -> dict[str, Any]:
-        """Their config.json for our ``[model]`` table, apart from what the vocabulary says.
+    def config(
+        self, table: Mapping[str, Any], task: Mapping[str, Any], where: str, known: Iterable[str] = ()
+    ) -> dict[str, Any]:
+        """Their config.json for our ``[model]`` and ``[task]`` tables, apart from what the vocabulary says.
 
         ``known`` are problems that were found before.
         """
         problems = list(known)
         config = self.settings.write(table, problems) | self.write_more(table, problems)
+        config |= self.write_task(task, problems)
         if problems:
             title = f"{where} cannot be written as {self.architecture}"
             raise OptionError(enumerate_problems(title, problems))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from regard.interop.huggingface.families import bert
+from regard.interop.huggingface.families.family import as_said
+from regard.interop.huggingface.families.heads import BODY, classifier, on_body, tagger
 from regard.interop.huggingface.settings import Setting, Settings, at
 from regard.interop.huggingface.tensors import Pairing, both
 
@@ -50,3 +53,26 @@ ROBERTA = replace(
     renamed=bert.renamed,
     suits=lambda table: table["segments"] > 0 and bool(at(table, "position.first")),
 )
+
+
+def own_body(table: Mapping[str, Any]) -> Iterator[Pairing]:
+    yield from bert.body(table, "roberta.")
+
+
+def classifying(table: Mapping[str, Any]) -> Iterator[Pairing]:
+    """What is BERT's pooler stands in their head."""
+    yield from on_body(own_body({**table, "pooler": "none"}))
+    yield from both(f"{BODY}pooler.dense", "classifier.dense")
+    yield from both("head.classes", "classifier.out_proj")
+
+
+ROBERTAS = (
+    ROBERTA,
+    classifier(
+        ROBERTA, classifying, "classifier_dropout", settle=as_said,
+        settings=replace(SETTINGS, fixed={**SETTINGS.fixed, "pooler": "tanh"}),
+        unneeded=(*ROBERTA.unneeded, re.compile(r"roberta\.pooler\.dense\.(weight|bias)")),
+    ),
+    tagger(ROBERTA, own_body, "classifier_dropout"),
+)  # fmt: skip
+"""The same body under each head. Questions are left out: two symbols close a question there, and one does here."""
