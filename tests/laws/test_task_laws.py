@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from regard.core.answers import LabelAnswer, SpanAnswer, TagsAnswer
+from regard.core.answers import LabelAnswer, NumbersAnswer, SpanAnswer, TagsAnswer
 from regard.core.batch import Batch, Examples, move
 from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
@@ -39,6 +39,7 @@ WORLD = {"train_size": 40, "validation_size": 6, "test_size": 6, "compositional_
 BERT = {"kind": "bert", "layers": 1, "width": 12, "heads": 3, "dropout": 0.0, "position": {"max_length": 64}}
 TRANSLATOR = {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "width": 12, "heads": 3,
               "dropout": 0.0, "feed_forward": {"width": 16}}  # fmt: skip
+VIT = {"kind": "vit", "layers": 1, "width": 12, "heads": 3, "dropout": 0.0, "front": {"kind": "patches", "size": 4}}
 PIECES = {"kind": "wordpiece", "vocabulary": 150}
 WORDS = {"kind": "whitespace", "minimum_frequency": 1, "joint": False}
 
@@ -64,6 +65,14 @@ TREES: dict[str, dict[str, Any]] = {
     "language-model": running({"kind": "gpt", "width": 12, "heads": 3}),
     "streams": running({"kind": "recurrent", "width": 9}, carry=True),
     "classification": labelling("world-moods", kind="classification", dropout=0.0),
+    "series-classification": {
+        "data": {"kind": "wave-shapes", "train_size": 30, "validation_size": 6, "test_size": 6},
+        "input": {"kind": "series", "length": 44}, "model": VIT, "task": {"kind": "classification", "dropout": 0.0},
+    },
+    "forecasting": {
+        "data": {"kind": "waves", "hours": 120, "missing": 0.1}, "input": {"kind": "series"}, "model": VIT,
+        "task": {"kind": "forecasting", "context": 13, "horizon": 7, "seasons": [12], "dropout": 0.0},
+    },
     "tagging": labelling("world-tags", kind="tagging", dropout=0.0),
     "question-answering": labelling("world-questions", kind="question-answering", dropout=0.0, max_length=60,
                                     max_question_length=24, stride=8),
@@ -82,6 +91,10 @@ DECLARED: dict[str, set[str]] = {
     "language-model": {"Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
     "streams": {"Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
     "classification": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable"},
+    "series-classification": {
+        "HasHead", "Compares", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable",
+    },
+    "forecasting": {"HasHead", "HasYardsticks", "Forecasts", "Probeable"},
     "tagging": {"HasHead", "HasYardsticks", "ScoresPairs", "Tags", "HasLabels", "Probeable"},
     "question-answering": {"HasHead", "HasYardsticks", "ScoresPairs", "AnswersQuestions", "Probeable"},
     "embedding": {"HasHead", "HasYardsticks", "ScoresPairs", "Probeable"},
@@ -98,6 +111,7 @@ CAPABILITIES: dict[str, Any] = {
 class Subject:
     """A task over a few examples, and a model for it that has learned nothing."""
 
+    name: str
     task: Any
     model: nn.Module
 
@@ -121,7 +135,7 @@ def make(name: str) -> Subject:
     corpus = load_corpus(recipe)
     recipe = resolved(recipe, corpus)
     task = build_task(recipe, corpus, recipe.input.fit(corpus, recipe.tokenizer))
-    return Subject(task, headed(recipe, task))
+    return Subject(name, task, headed(recipe, task))
 
 
 made = cache(make)
@@ -156,7 +170,13 @@ def test_it_is_a_task(name: str) -> None:
     assert all(isinstance(key, str) for key in task.score(made(name).session, "test"))
 
 
-def inputs_of(name: str) -> list[str]:
+def inputs_of(name: str) -> list[Any]:
+    if name == "forecasting":
+        return list(made(name).task.examples("test", 0))[:2]
+    if name == "series-classification":
+        return [one.input for one in made(name).test[:2]]
+    if name == "classification":
+        return ["the cat sleeps", "a dog"]
     if name == "masked-language-model":
         return ["the [MASK] sleeps", "a [MASK]"]
     if "language" in name or name == "streams":
@@ -222,7 +242,7 @@ def test_sums_over_parts_are_sums_over_the_whole(name: str) -> None:
         assert whole.counts[figure] == sum(part.counts[figure] for part in parts)
 
 
-@every_task
+@pytest.mark.parametrize("name", [name for name, tree in TREES.items() if "input" not in tree])
 def test_merges_are_left_out_only_where_texts_are_cut_anew(name: str) -> None:
     recipe = Recipe.of({**TREES[name], "tokenizer": {"kind": "bpe", "vocabulary": 300, "dropout": 0.1}})
     corpus = load_corpus(recipe)
@@ -334,7 +354,8 @@ def samples(subject: Subject) -> None:
 
 
 def compares(subject: Subject) -> None:
-    answers = [own[0].text for own in subject.task.predict(subject.session, [one.source for one in subject.test])]
+    asked = [one.input if subject.name == "series-classification" else one.source for one in subject.test]
+    answers = [own[0].text for own in subject.task.predict(subject.session, asked)]
     found = subject.task.compare(subject.test, answers, answers)
     assert (found.difference, found.p_value) == (0.0, 1.0)
 
@@ -387,13 +408,27 @@ def fills(subject: Subject) -> None:
 
 
 def classifies(subject: Subject) -> None:
-    found = subject.task.classify(subject.session, ["the cat sleeps", "a dog"])
+    asked = inputs_of(subject.name)
+    found = subject.task.classify(subject.session, asked)
     for own in found:
         assert all(isinstance(one, LabelAnswer) for one in own)
         assert {one.label for one in own} == set(subject.task.labels)
         assert sum(one.probability for one in own) == pytest.approx(1)
         assert [one.score for one in own] == sorted((one.score for one in own), reverse=True)
-    assert found == subject.task.predict(subject.session, ["the cat sleeps", "a dog"])
+    assert found == subject.task.predict(subject.session, asked)
+
+
+def forecasts(subject: Subject) -> None:
+    """In the user's units, with quantiles that rise; the same alone and among others."""
+    windows = inputs_of(subject.name)
+    found = subject.task.forecast(subject.session, windows)
+    for window, one in zip(windows, found, strict=True):
+        assert isinstance(one, NumbersAnswer)
+        assert one.values_HCQ.shape == (7, 1, 3)
+        assert (np.diff(one.values_HCQ, axis=-1) > 0).all()
+        assert np.array_equal(one.past_NC, window.series.values_NC[window.start : window.stop], equal_nan=True)
+        (alone,) = subject.task.forecast(subject.session, [window])
+        np.testing.assert_allclose(alone.values_HCQ, one.values_HCQ, rtol=1e-5)
 
 
 def tags(subject: Subject) -> None:
@@ -435,10 +470,12 @@ def probes(subject: Subject) -> None:
                 alone_TW = task.probe_examples(session, [item]).logits(session.model)[0]
                 torch.testing.assert_close(logits_BTW[row, : len(alone_TW)], alone_TW, atol=1e-4, rtol=1e-4)
     one = task.probe_examples(session, [examples[0]])
-    assert len(one.axis.labels) == one.inputs.values.shape[1]
+    if one.inputs.values.dim() == 2:  # tokens; what a front cuts has fewer positions
+        assert len(one.axis.labels) == one.inputs.values.shape[1]
     assert len(one.expected) in (0, len(one.axis.labels))
     assert all(0 <= place < len(one.axis.labels) for place in one.asked)
     raw = "who sleeps\tthe cat sleeps" if isinstance(task, capabilities.AnswersQuestions) else "the cat"
+    raw = raw if one.inputs.values.dim() == 2 else inputs_of(subject.name)[0]
     given = task.probe(session, raw)
     again = task.random_examples(session, np.random.default_rng(1), 3, 20)
     assert torch.isfinite(given.logits(session.model)).all()
@@ -463,7 +500,7 @@ CHECKS: dict[str, Callable[[Subject], None]] = {
     "HasYardsticks": has_yardsticks,
     "Translates": translates, "Continues": continues,
     "Fills": fills, "Classifies": classifies, "Tags": tags, "AnswersQuestions": answers_questions, "HasLabels": labels,
-    "Probeable": probes,
+    "Probeable": probes, "Forecasts": forecasts,
 }  # fmt: skip
 
 

@@ -15,13 +15,15 @@ class Inputs:
 
     ``values`` are tokens_BN, arrays_BC… (pictures_BCHW, whole: a front cuts them) or features_BNC of nodes.
     ``lengths_B`` says how many of the N positions are real, or is None where a row has no padding. ``segments_BN``
-    tells apart what is read together; ``places_BNA`` where a position stands (None: 0, 1, 2 …).
+    tells apart what is read together; ``places_BNA`` where a position stands (None: 0, 1, 2 …). ``scale_B2C`` are mean
+    and spread by which the values of each row were normalised, for answers in the user's units.
     """
 
     values: Tensor
     lengths_B: Tensor | None = None
     segments_BN: Tensor | None = None
     places_BNA: Tensor | None = None
+    scale_B2C: Tensor | None = None
 
     @property
     def real_lengths_B(self) -> Tensor:

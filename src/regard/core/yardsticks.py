@@ -19,7 +19,7 @@ class Yardstick:
         return {**self.figures, "fitted_on": self.fitted_on}
 
 
-FALLING = ("loss", "perplexity", "bits_per_character", "error_rate")
+FALLING = ("loss", "perplexity", "bits_per_character", "error_rate", "absolute_error", "scaled_error")
 """How names of figures end of which less is better."""
 
 

@@ -8,6 +8,7 @@ configuration, sizes, model.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field, SerializeAsAny
@@ -95,6 +96,9 @@ class Vit(nn.Module):
     def max_length(self) -> int:
         """How many positions it can read, the class token among them; 0: as many as one likes."""
         return self.position.max_length
+
+    def cells(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return self.front.cells(shape)
 
     def represent(self, inputs: Inputs) -> States:
         return self(inputs)

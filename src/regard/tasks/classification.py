@@ -21,7 +21,7 @@ from regard.core.inputs import Inputs
 from regard.core.metrics import Metric, share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
-from regard.core.seams.modality import Modality, ShowsPixels
+from regard.core.seams.modality import CutsWindows, Modality, ShowsPixels
 from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
 from regard.data.batching import in_length_order, telling
@@ -37,6 +37,7 @@ from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
 from regard.tasks.probing import check_no_target, check_room, forward_head, grid_axis, head_logits, room_of
 from regard.tasks.reading import check_length, logits_of
+from regard.tasks.series.class_yardsticks import series_class_yardsticks
 from regard.tasks.yardsticks import class_yardsticks, picture_class_yardstick
 
 ERRORS_LISTED = 50
@@ -261,9 +262,11 @@ class Classification:
         return self.judge(session, given, self.gathered(self.encode(given)))
 
     def yardsticks(self, corpus: Corpus[Any], split: str) -> Mapping[str, Yardstick]:
-        """The most frequent class, and a classifier of words or pixels that is fitted in seconds."""
+        """The most frequent class, and classifiers of words, pixels or series that are fitted in seconds."""
         training = [one for one in corpus.splits["train"] if one.label in self.places]
         given = training, corpus.splits[split], self.places
+        if isinstance(self.modality, CutsWindows):
+            return {**class_yardsticks(*given), **series_class_yardsticks(self.modality, *given)}
         pixels = picture_class_yardstick(self.modality, *given) if isinstance(self.modality, ShowsPixels) else {}
         return {**class_yardsticks(*given), **pixels}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,13 +47,15 @@ def text_probe(texts: Sequence[Enclosed], tokenizer: Tokenizer, **more: Any) -> 
 
 
 def grid_axis(model: nn.Module, axis: Axis) -> Axis:
-    """The axis of what the model makes of an input: patches in rows and columns, after the class token."""
+    """The axis of what the model makes of an input: patches in rows and columns, after the class token. A series has one
+    row of them; the frames of a video lie below one another."""
     body = body_of(model)
     if not isinstance(body, HasGrid):
         return axis
-    cells = np.ndindex(*body.grid)
-    places = (",".join(str(one + 1) for one in cell) for cell in cells)
-    return Axis((*["class"] * body.class_tokens, *places), body.grid, body.class_tokens)
+    grid = body.cells(axis.shape) if len(axis.shape) == len(body.grid) else body.grid
+    places = (",".join(str(one + 1) for one in cell) for cell in np.ndindex(*grid))
+    *rows, columns = grid
+    return Axis((*["class"] * body.class_tokens, *places), (math.prod(rows), columns), body.class_tokens)
 
 
 def room_of(model: nn.Module, *limits: int) -> int:

@@ -27,7 +27,7 @@ def generates(run: Run) -> bool:
 
 def uses_in_prediction(run: Run) -> tuple[Use, ...]:
     from regard.core.seams.anatomy import anatomy_of
-    from regard.core.seams.capabilities import AnswersQuestions, Classifies, Continues, Fills, Translates
+    from regard.core.seams.capabilities import AnswersQuestions, Classifies, Continues, Fills, Forecasts, Translates
 
     task, writes = run.task, generates(run)
     translates = isinstance(task, Translates)
@@ -44,6 +44,7 @@ def uses_in_prediction(run: Run) -> tuple[Use, ...]:
             "language models",
         ),
         Use(("context",), isinstance(task, AnswersQuestions), "runs that answer questions"),
+        Use(("figure",), isinstance(task, Forecasts), "runs that forecast"),
     )  # fmt: skip
 
 

@@ -43,8 +43,11 @@ class Rendering(Protocol):
 
 def rendering_of(task: Task, n_best: int, *, scores: bool, alignment: bool) -> Rendering:
     """The one for what a task answers."""
-    from regard.core.seams.capabilities import AnswersQuestions, Classifies, HasLabels, Tags
+    from regard.cli.predicting.forecasts import Steps
+    from regard.core.seams.capabilities import AnswersQuestions, Classifies, Forecasts, HasLabels, Tags
 
+    if isinstance(task, Forecasts):
+        return Steps()
     if isinstance(task, Classifies):
         return Labels(n_best)
     if isinstance(task, Tags):

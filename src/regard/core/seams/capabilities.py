@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from regard.core.answers import LabelAnswer, SpanAnswer, TagsAnswer
+from regard.core.answers import LabelAnswer, NumbersAnswer, SpanAnswer, TagsAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -129,6 +129,13 @@ class Classifies(Protocol):
     """Says which class an input belongs to."""
 
     def classify(self, session: Session, inputs: Sequence[Any], figure: str = "softmax") -> list[list[LabelAnswer]]: ...
+
+
+@runtime_checkable
+class Forecasts(Protocol):
+    """Says what comes next, with how certain that is."""
+
+    def forecast(self, session: Session, inputs: Sequence[Any]) -> list[NumbersAnswer]: ...
 
 
 @runtime_checkable

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from regard.core.config import Choices, Part
@@ -26,6 +27,10 @@ class ArrayFront(Protocol):
     @property
     def class_tokens(self) -> int:
         """How many positions come before those of the grid: 1 or 0."""
+        ...
+
+    def cells(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The grid of an input of this shape."""
         ...
 
     def __call__(self, inputs: Inputs) -> Embedded: ...
