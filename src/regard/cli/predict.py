@@ -42,7 +42,8 @@ def predict(
     invocation: typer.Context,
     run: Path = typer.Argument(help="Run folder."),
     texts: list[str] = typer.Argument(
-        None, help="Inputs: texts, or paths of pictures or series (after -- if one begins with a dash); default: standard input."
+        None,
+        help="Inputs: texts, paths of pictures or series (after -- if one begins with a dash); default: standard input",
     ),
     file: Path = typer.Option(
         None, "--file", metavar="FILE", help="Read inputs from a file of any size, one per line; also .gz, .bz2, .xz."
@@ -157,7 +158,8 @@ def output_for(run: Run, given: dict[str, Any]) -> Output:
         run.task, given["n_best"] or 1, scores=given["scores"] or given["reference"] is not None,
         alignment=given["alignment"],
     )  # fmt: skip
-    output = JsonObject(rendering) if given["json"] else JsonLines(rendering) if given["jsonl"] else TextLines(rendering)
+    kind = JsonObject if given["json"] else JsonLines if given["jsonl"] else TextLines
+    output: Output = kind(rendering)
     return output if given["figure"] is None else WithFigure(output, given["figure"])
 
 

@@ -19,7 +19,6 @@ from regard.core.metrics import Metric, share
 from regard.core.ports import INPUT, Ports
 from regard.core.probe import Probe
 from regard.core.seams import HasGrid
-from regard.core.seams.modality import CutsWindows
 from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
 from regard.data.batching import in_length_order, telling
@@ -55,7 +54,7 @@ class ForecastingConfig(TaskPart):
     quantiles: tuple[float, ...] = (0.1, 0.5, 0.9)  # the first and the last are the ends of the interval
     base: Literal["season", "mean"] = "season"  # what the model corrects: what was a season ago, or the window's mean
     stride: int = Field(0, ge=0)  # steps from one scored forecast to the next; 0: as many as are forecast
-    seasons: tuple[int, ...] = ()  # steps after which things recur, for simple methods; (): a day and a week, by the times
+    seasons: tuple[int, ...] = ()  # steps after which things recur; (): a day and a week, by the times
     units: tuple[float, ...] = ()  # of errors, by target; (): the seasonal naive method's in training
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
 
@@ -156,10 +155,11 @@ class Forecasting:
         return {INPUT: self.modality.port()}
 
     def head(self, body: Any) -> nn.Module:
-        if not isinstance(body, HasGrid):
+        width, grid = body.width, body
+        if not isinstance(grid, HasGrid):
             raise OptionError(f'{type(body).__name__} has no grid of time steps to forecast on; set model.kind = "vit"')
-        config, steps_each = self.config, -(-self.length // body.grid[0])
-        return QuantileHead(body.width, config.horizon, steps_each, len(self.targets), config.quantiles, config.dropout)
+        config, steps_each = self.config, -(-self.length // grid.grid[0])
+        return QuantileHead(width, config.horizon, steps_each, len(self.targets), config.quantiles, config.dropout)
 
     # -- examples and batches -----------------------------------------------------------------------------------
 
@@ -171,7 +171,8 @@ class Forecasting:
 
     def collate(self, items: Sequence[Window]) -> ForecastBatch:
         encoded = self.modality.encode(items)
-        mean_BC, spread_BC = (np.stack([one[own] for one in encoded])[:, self.places] for own in (1, 2))
+        mean_BC = np.stack([one.mean_C for one in encoded])[:, self.places]
+        spread_BC = np.stack([one.spread_C for one in encoded])[:, self.places]
         gold_BHC = (self.gold(items) - mean_BC[:, None]) / spread_BC[:, None]
         known_BHC = np.isfinite(gold_BHC)
         return ForecastBatch(
@@ -214,7 +215,8 @@ class Forecasting:
         model, examples = session.model.eval(), self.gathered(windows)
         config = self.config
         made = np.zeros((len(windows), config.horizon, len(self.targets), len(config.quantiles)))
-        for indices in telling(in_length_order(examples.lengths_NA, self.modality.at_once), len(windows), session.progress):
+        order = in_length_order(examples.lengths_NA, self.modality.at_once)
+        for indices in telling(order, len(windows), session.progress):
             inputs = session.move(self.modality.collate(self.modality.encode(examples.at(indices))))
             assert inputs.scale_B2C is not None, "series keep what they were divided by"
             mean_BC, spread_BC = inputs.scale_B2C[:, :, self.places].double().cpu().numpy().swapaxes(0, 1)

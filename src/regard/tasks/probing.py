@@ -47,8 +47,10 @@ def text_probe(texts: Sequence[Enclosed], tokenizer: Tokenizer, **more: Any) -> 
 
 
 def grid_axis(model: nn.Module, axis: Axis) -> Axis:
-    """The axis of what the model makes of an input: patches in rows and columns, after the class token. A series has one
-    row of them; the frames of a video lie below one another."""
+    """The axis of what the model makes of an input: patches in rows and columns, after the class token.
+
+    A series has one row of them; the frames of a video lie below one another.
+    """
     body = body_of(model)
     if not isinstance(body, HasGrid):
         return axis

@@ -47,6 +47,6 @@ MODALITIES = Choices(
     {
         "text": "regard.data.modalities.text.part:TextPart",
         "image": "regard.data.modalities.image.modality:ImagePart",
-        "series": "regard.data.modalities.series.modality:SeriesPart",
+        "series": "regard.data.modalities.series.part:SeriesPart",
     },
 )

@@ -58,8 +58,8 @@ class SeriesFiles(SeriesTables, FileData[Entry]):
                   if split not in found and share}  # fmt: skip
         if sum(shares.values()) >= 1:
             raise DataError(
-                f"data.validation_share and data.test_share set {sum(shares.values()):.0%} of the time aside, which leaves "
-                "nothing to learn from; let them be less than 1 together"
+                f"data.validation_share and data.test_share set {sum(shares.values()):.0%} of the time aside, which "
+                "leaves nothing to learn from; let them be less than 1 together"
             )
         splits: dict[str, list[SeriesSplit]] = {}
         for split, files in found.items():

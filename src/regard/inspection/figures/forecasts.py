@@ -18,7 +18,8 @@ PALE = 0.22
 
 def forecast_figure(names: Sequence[str], answers: Sequence[NumbersAnswer]) -> Figure:
     """A panel for each channel of each input, under the input's name."""
-    panels = [(name, one, place) for name, one in zip(names, answers, strict=True) for place in range(len(one.channels))]
+    named = [*zip(names, answers, strict=True)]
+    panels = [(name, one, place) for name, one in named for place in range(len(one.channels))]
     shown = panels[:MOST]
 
     def paint(canvas: Any) -> None:
@@ -29,7 +30,7 @@ def forecast_figure(names: Sequence[str], answers: Sequence[NumbersAnswer]) -> F
 
     words = " ".join(told(name, one, place) for name, one, place in panels)
     left = f" ({len(shown)} of {len(panels)} channels)" if len(panels) > len(shown) else ""
-    data = {"forecasts": [{"input": name, **as_data(one)} for name, one in zip(names, answers, strict=True)]}
+    data = {"forecasts": [{"input": name, **as_data(one)} for name, one in named]}
     return Figure(f"Forecast{left}", words, data, paint, (WIDTH, HEIGHT * len(shown) + 0.5))
 
 
@@ -60,7 +61,8 @@ def told(name: str, one: NumbersAnswer, place: int) -> str:
     values_HQ, middle = one.values_HCQ[:, place], one.levels.index(0.5)
     first, last = values_HQ[0, middle], values_HQ[-1, middle]
     edges = f"between {values_HQ[-1, 0]:.4g} and {values_HQ[-1, -1]:.4g} at the end"
-    return f"{name}, {one.channels[place]}: from {first:.4g} at {one.times[0]} to {last:.4g} at {one.times[-1]}, {edges}."
+    course = f"from {first:.4g} at {one.times[0]} to {last:.4g} at {one.times[-1]}"
+    return f"{name}, {one.channels[place]}: {course}, {edges}."
 
 
 def as_data(one: NumbersAnswer) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class SeasonalNaive(NamedTuple):
 
     def forecast(self, past_BLC: np.ndarray, steps: int) -> np.ndarray:
         length = past_BLC.shape[1]
-        made_BHC = np.broadcast_to(last_known(past_BLC, self.usual_C)[:, None], (len(past_BLC), steps, past_BLC.shape[2])).copy()
+        made_BHC = np.repeat(last_known(past_BLC, self.usual_C)[:, None], steps, axis=1)
         for back in range(length // self.season, 0, -1):  # the nearest season that is known has the last word
             places_H = length - back * self.season + np.arange(steps) % self.season
             season_BHC = past_BLC[:, places_H]
@@ -49,7 +49,7 @@ class LagRidge(NamedTuple):
 
 
 def fit_ridge(past_BLC: np.ndarray, gold_BHC: np.ndarray, usual_C: np.ndarray, spread_C: np.ndarray) -> LagRidge:
-    """The least squares plus λ ‖W‖²; λ is the one under which windows fitted on the rest forecast the last tenth best."""
+    """The least squares plus λ ‖W‖²; under the λ that is chosen, the other windows forecast the last tenth best."""
     lags_BLC, mean_BC, spread_BC = normalised(past_BLC, usual_C, spread_C)
     targets_BHC = (gold_BHC - mean_BC[:, None]) / spread_BC[:, None]
     weights = []

@@ -1,4 +1,4 @@
-"""Dynamic time warping: how far two series are from one another when either may wait for the other (Sakoe & Chiba 1978)."""
+"""Dynamic time warping: how far two series are apart when either may wait for the other (Sakoe & Chiba 1978)."""
 
 from __future__ import annotations
 

@@ -37,6 +37,11 @@ class Judged(NamedTuple):
         inside = (self.values_BHCQ[..., 0] <= self.gold_BHC) & (self.gold_BHC <= self.values_BHCQ[..., -1])
         return np.where(np.isfinite(self.gold_BHC), inside.astype(np.float64), np.nan)
 
+    def channel(self, place: int) -> Judged:
+        """One channel alone."""
+        only = [place]
+        return Judged(self.values_BHCQ[:, :, only], self.gold_BHC[:, :, only], self.levels, self.units_C[only])
+
     def figures(self) -> dict[str, float]:
         """The figures by which a model and simple methods are set side by side."""
         errors_BHC = self.errors_BHC
@@ -61,16 +66,17 @@ def forecast_scores(judged: Judged, channels: Sequence[str]) -> dict[str, Any]:
     scores["leading"] = ["mean_absolute_error" if alone else "scaled_error", "scaled_error", "coverage", "pinball_loss",
                          "mean_absolute_error", "root_mean_square_error"]  # fmt: skip
     scores["interval"] = judged.levels[-1] - judged.levels[0]
-    scores["by_step"] = [float(one) for one in np.nanmean(judged.errors_BHC / judged.units_C, axis=(0, 2))]
+    scores["by_step"] = known_mean(judged.errors_BHC / judged.units_C, (0, 2)).tolist()
     if not alone:
-        scores["channels"] = {
-            name: Judged(
-                judged.values_BHCQ[:, :, [place]], judged.gold_BHC[:, :, [place]], judged.levels, judged.units_C[[place]]
-            ).figures()
-            for place, name in enumerate(channels)
-        }
+        scores["channels"] = {name: judged.channel(place).figures() for place, name in enumerate(channels)}
     scores["windows"] = len(judged.gold_BHC)
     return scores
+
+
+def known_mean(values: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """The mean of what is known along some axes; NaN where nothing is."""
+    counts = np.isfinite(values).sum(axis=axes)
+    return np.where(counts > 0, np.nansum(values, axis=axes) / np.maximum(counts, 1), np.nan)
 
 
 def mean_of_windows(values_BHC: np.ndarray) -> tuple[float, float]:

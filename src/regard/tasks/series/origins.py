@@ -54,9 +54,10 @@ class Origins(Sequence[Window]):
 
 def too_short(parts: Sequence[SeriesSplit], split: str, context: int, horizon: int) -> DataError:
     sizes = ", ".join(
-        f"{part.series.name} has {part.last - part.first:,} steps for {split}, and {part.first:,} before" for part in parts[:SHOWN]
+        f"{part.series.name} has {part.last - part.first:,} steps for {split}, and {part.first:,} before"
+        for part in parts[:SHOWN]
     )
     return DataError(
-        f"nothing can be forecast in the {split} split: {sizes}; task.context = {context} steps with a value among them and "
-        f"task.horizon = {horizon} steps after them are needed. Set a shorter context or horizon, or give more data"
+        f"nothing can be forecast in the {split} split: {sizes}; task.context = {context} steps with a value in them "
+        f"and task.horizon = {horizon} after them are needed. Set shorter ones, or give more data"
     )

@@ -1,4 +1,4 @@
-"""Yardsticks of forecasts: what was a season ago, and ridge regression on the steps before, with their own intervals."""
+"""Yardsticks of forecasts: what was a season ago, and ridge regression on the steps before, with their intervals."""
 
 from __future__ import annotations
 

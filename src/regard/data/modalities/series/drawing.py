@@ -31,5 +31,5 @@ def trace(pixels_HWC: np.ndarray, rows_N: np.ndarray, across: int, ink: tuple[in
         ends = np.interp((column, column + 1), middles_N, rows_N) if len(rows_N) else (np.nan, np.nan)
         if np.isnan(ends).any() or column > middles_N[-1]:
             continue
-        first, last = sorted(int(round(end)) for end in ends)
+        first, last = sorted(round(float(end)) for end in ends)
         pixels_HWC[max(first - 1, 0) : last + 1, column] = ink

@@ -7,83 +7,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
-from pydantic import Field
 
-from regard.core.errors import DataError, InputError, OptionError, RunError
-from regard.core.files import read_object, write_json
+from regard.core.errors import DataError, InputError, OptionError
+from regard.core.files import write_json
 from regard.core.inputs import Axis, Inputs
 from regard.core.ports import Arrays
-from regard.data import TokenizerPart
 from regard.data.ledger import Ledger
-from regard.data.modalities import ModalityPart
-from regard.data.modalities.both import Modalities
 from regard.data.modalities.series import calendar
 from regard.data.modalities.series.drawing import drawn
-from regard.data.modalities.series.series import Clock, HasSeries, Series, Window, whole
+from regard.data.modalities.series.series import Clock, Series, Window, whole
 from regard.data.modalities.series.tables import SeriesColumns, is_number, read_series, told_step
 from regard.data.modalities.series.ts_files import one_series
 from regard.data.readers import find_file
 
 FILE = "series.json"
-AUTO = "auto"
 LEAST_SHARE = 0.05  # of what is usual in training: how little a window may spread before it counts as flat
 NUMBERED = re.compile(r"(.+\.ts(?:\.gz|\.bz2|\.xz)?):(\d+)")
-SHOWN = 6  # values in messages
-Parts = Literal["day", "week", "year"]
-
-
-class SeriesPart(ModalityPart):
-    """Series: how they are normalised, and what of the calendar is read beside their values."""
-
-    unit = "time steps"
-
-    kind: str = "series"
-    length: int = Field(0, ge=0)  # steps of the longest series; 0: as in training. A forecast's windows have their own
-    normalise: Literal["window", "channel"] = "window"  # by what is read of each series, or as in training on average
-    calendar: Literal["auto"] | tuple[Parts, ...] = AUTO  # auto: day, week and year as far as training shows two of them
-
-    @property
-    def example(self) -> str:
-        return "series.csv"
-
-    def is_kept(self, folder: Path) -> bool:
-        return (folder / FILE).is_file()
-
-    def fit(self, corpus: Any, tokenizer: TokenizerPart) -> Modalities:
-        return Modalities(self.measured(corpus.splits["train"]))
-
-    def measured(self, examples: Sequence[HasSeries]) -> SeriesModality:
-        """Measures training series, as far as they are learned from."""
-        if not examples:
-            raise DataError("there are no series to measure; check data.train")
-        first = examples[0].series
-        check_alike(examples)
-        values_NC = np.concatenate([one.seen() for one in examples])
-        known_C = np.isfinite(values_NC).any(axis=0)
-        if not known_C.all():
-            empty = ", ".join(name for name, known in zip(first.channels, known_C, strict=True) if not known)
-            raise DataError(f"no training series has a value of {empty}; leave it out of data.values")
-        mean_C, std_C = np.nanmean(values_NC, axis=0), np.nanstd(values_NC, axis=0)
-        std_C[std_C < 1e-12 * np.maximum(np.abs(mean_C), 1)] = 1.0  # all alike: there is nothing to divide
-        longest = max(len(one.seen()) for one in examples)
-        names = calendar.usual(first.clock, longest) if self.calendar == AUTO else tuple(self.calendar)
-        learned = Learned(
-            first.channels, tuple(mean_C.tolist()), tuple(std_C.tolist()), bool(np.isnan(values_NC).any()), names,
-            first.clock.step, first.clock.unit, first.time, first.time_format, self.length or longest,
-        )  # fmt: skip
-        return SeriesModality(self, learned)
-
-    def load(self, folder: Path, tokenizer: TokenizerPart) -> Modalities:
-        held = read_object(folder / FILE)
-        try:
-            learned = Learned(**{key: tuple(one) if isinstance(one, list) else one for key, one in held.items()})
-        except TypeError as error:
-            raise RunError(f"{folder / FILE} should hold {', '.join(Learned._fields)}: {error}; put it back") from error
-        return Modalities(SeriesModality(self, learned))
+Normalise = Literal["window", "channel"]
 
 
 class Learned(NamedTuple):
@@ -119,7 +63,7 @@ class SeriesModality:
     Law: ``encode`` looks at one series alone; of what lies ahead of a window nothing but the calendar is read.
     """
 
-    config: SeriesPart
+    normalise: Normalise
     learned: Learned
 
     lazy = False
@@ -173,10 +117,12 @@ class SeriesModality:
         """A series as those of training, refused where its channels or its steps are others."""
         learned, own = self.learned, len(series.channels)
         if own != len(learned.channels):
-            raise DataError(f"{series.name} has {own} channels, and the run reads {len(learned.channels)}: {', '.join(learned.channels)}")
-        if learned.unit and series.clock.unit and (series.clock.step, series.clock.unit) != (learned.step, learned.unit):
-            wanted = told_step(Clock(0, learned.step, learned.unit))
-            raise DataError(f"{series.name} has steps of {told_step(series.clock)}, and the run learned from steps of {wanted}")
+            names = ", ".join(learned.channels)
+            raise DataError(f"{series.name} has {own} channels, and the run reads {len(learned.channels)}: {names}")
+        clock, wanted = series.clock, Clock(0, learned.step, learned.unit)
+        if learned.unit and clock.unit and (clock.step, clock.unit) != (learned.step, learned.unit):
+            steps = told_step(wanted)
+            raise DataError(f"{series.name} has steps of {told_step(clock)}, and the run learned from steps of {steps}")
         return series
 
     # -- items --------------------------------------------------------------------------------------------------
@@ -186,7 +132,8 @@ class SeriesModality:
         sizes = [window.stop - window.start + window.ahead for window in windows]
         most = self.learned.length
         wrong = {
-            place: f"{window.series.name} has {size:,} steps" for place, (window, size) in enumerate(zip(windows, sizes))
+            place: f"{window.series.name} has {size:,} steps"
+            for place, (window, size) in enumerate(zip(windows, sizes, strict=True))
             if not 0 < size <= most or window.stop == window.start
         }  # fmt: skip
         if wrong:
@@ -220,7 +167,7 @@ class SeriesModality:
     def scale(self, values_NC: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """mean_C and spread_C of what is known of a window; one that is flat or empty has training's."""
         usual_C, spread_C = np.array(self.learned.mean), np.array(self.learned.std)
-        if self.config.normalise == "channel":
+        if self.normalise == "channel":
             return usual_C, spread_C
         known_NC = np.isfinite(values_NC)
         counts_C = known_NC.sum(axis=0)
@@ -274,22 +221,6 @@ class SeriesModality:
 
     def save(self, folder: Path) -> None:
         write_json(folder / FILE, self.learned._asdict())
-
-
-def check_alike(examples: Sequence[HasSeries]) -> None:
-    """All series of a corpus have the same channels and the same steps."""
-    first, problems = examples[0].series, []
-    for one in examples:
-        other = one.series
-        if other.channels != first.channels:
-            problems.append(f"{other.name} has the channels {', '.join(other.channels)}")
-        elif (other.clock.step, other.clock.unit) != (first.clock.step, first.clock.unit):
-            problems.append(f"{other.name} has steps of {told_step(other.clock)}")
-    if problems:
-        raise DataError(
-            f"{first.name} has {', '.join(first.channels)} in steps of {told_step(first.clock)}, but {'; '.join(problems[:SHOWN])}; "
-            "make them alike, or train on each kind by itself"
-        )
 
 
 def carried(values_NC: np.ndarray, known_NC: np.ndarray) -> np.ndarray:

@@ -38,7 +38,11 @@ class Clock(NamedTuple):
         date = self.dates(place, place + 1)[0]
         if self.unit == MONTHS or (self.step % 86400 == 0 and self.first % 86400 == 0):
             return str(date.astype("datetime64[M]" if self.unit == MONTHS else "datetime64[D]"))
-        return str(date.astype("datetime64[m]" if self.step % 60 == 0 == self.first % 60 else date.dtype)).replace("T", " ")
+        exact = date.dtype if self.step % 60 or self.first % 60 else "datetime64[m]"
+        return str(date.astype(exact)).replace("T", " ")
+
+
+NO_DATES = Clock()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +51,7 @@ class Series:
 
     values_NC: np.ndarray
     channels: tuple[str, ...] = ("value",)
-    clock: Clock = Clock()
+    clock: Clock = NO_DATES
     origin: str = "a series"
     time: tuple[str, ...] = ()  # the columns of a table that its times were read from
     time_format: str = ""

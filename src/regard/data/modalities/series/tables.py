@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +23,7 @@ MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "."})
 PARTS = ("year", "month", "day", "hour", "minute", "second")
 TIMES = ("time", "timestamp", "datetime", "date", "ts", "ds", "day", "month", "year", "hour", "period")
 """What a column of times is called, the likeliest first."""
+NO_NUMBER = "a value that is no number, taken as missing"
 SOME = 0.05  # of all rows; if more are odd, the columns were chosen wrongly
 MOST_EMPTY = 4  # steps for each row; beyond, the times follow no clock
 LOOKED_AT = 500  # rows, to see which columns have numbers
@@ -34,6 +35,9 @@ class SeriesColumns(NamedTuple):
     time: tuple[str, ...] = ()  # one, or several whose texts are joined: year, month, day, hour; (): looked for
     values: tuple[str, ...] = ()  # (): all others that have numbers
     time_format: str = ""  # as strptime has it; "": looked for
+
+
+LOOKED_FOR = SeriesColumns()
 
 
 class ReadSeries(NamedTuple):
@@ -51,7 +55,7 @@ class Timed(NamedTuple):
     values: tuple[float, ...]
 
 
-def read_series(path: Path, split: str, ledger: Ledger, columns: SeriesColumns = SeriesColumns()) -> ReadSeries:  # noqa: B008
+def read_series(path: Path, split: str, ledger: Ledger, columns: SeriesColumns = LOOKED_FOR) -> ReadSeries:
     """The series of one table. Rows without a time, or with that of an earlier row, are skipped; steps without a row
     are missing. All of it stands in the ledger."""
     names = column_names(path)
@@ -60,8 +64,9 @@ def read_series(path: Path, split: str, ledger: Ledger, columns: SeriesColumns =
     rows = read_table(path, [*time, *values])
     if not rows:
         raise DataError(f"{path} has no rows below its first line; a series needs a time and a value in each row")
-    timed, unit = with_times(path, rows, len(time), columns.time_format, split, ledger)
     check_numbers(path, rows, len(time), values)
+    timed, unit = with_times(path, rows, len(time), columns.time_format, split, ledger)
+    note_texts(path, rows, len(time), values, split, ledger)
     note_missing(str(path), timed, values, ledger)
     kept = in_order(str(path), timed, split, ledger)
     clock = clock_of(np.array([one.time for one in kept], np.int64), unit)
@@ -92,8 +97,8 @@ def time_columns(path: Path, names: Sequence[str]) -> tuple[str, ...]:
         if not all(is_number(text) for text in texts) and is_time(texts):
             return (name,)
     raise DataError(
-        f"{path}: no column has times; its first line names {', '.join(names)}. Say which has: --set data.time=COLUMN, or "
-        "several that make one time: --set 'data.time=[\"year\", \"month\", \"day\", \"hour\"]'"
+        f"{path}: no column has times; its first line names {', '.join(names)}. Say which has: --set data.time=COLUMN, "
+        "or several that make one time: --set 'data.time=[\"year\", \"month\", \"day\", \"hour\"]'"
     )
 
 
@@ -105,22 +110,30 @@ def is_time(texts: Sequence[str]) -> bool:
 
 
 def number_columns(path: Path, names: Sequence[str], time: Sequence[str]) -> tuple[str, ...]:
-    """All columns of numbers, those of the times aside."""
+    """All columns of numbers, those of the times aside, and one that numbers the rows where there are others."""
     others = [name for name in names if name not in time]
     rows = read_table(path, others)[:LOOKED_AT] if others else []
-    found = []
+    found: list[str] = []
+    counting: list[str] = []
     for place, name in enumerate(others):
         texts = [as_text(row.cells[place]) for row in rows]
         filled = [text for text in texts if text.lower() not in MISSING]
         if filled and sum(map(is_number, filled)) > (1 - SOME) * len(filled):
-            found.append(name)
-    if not found:
-        raise DataError(f"{path} has no column of numbers beside {', '.join(time)} (but {', '.join(others) or 'nothing'})")
-    return tuple(found)
+            (counting if is_count(filled) else found).append(name)
+    if not found and not counting:
+        rest = ", ".join(others) or "nothing"
+        raise DataError(f"{path} has no column of numbers beside {', '.join(time)} (but {rest})")
+    return tuple(found or counting)
 
 
 def is_number(text: str) -> bool:
     return not math.isnan(number(text))
+
+
+def is_count(texts: Sequence[str]) -> bool:
+    """Whether they number the rows: 1, 2, 3 …"""
+    numbers = [int(text) if text.isdecimal() else -1 for text in texts]
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers))) and len(numbers) > 1
 
 
 def number(text: str) -> float:
@@ -136,13 +149,30 @@ def check_numbers(path: Path, rows: Sequence[Row], skipped: int, values: Sequenc
     """A column with many values that are no numbers is not one of numbers."""
     wrong = []
     for place, name in enumerate(values, start=skipped):
-        texts = [(row.line, as_text(row.cells[place])) for row in rows]
-        odd = [(line, text) for line, text in texts if text.lower() not in MISSING and not is_number(text)]
+        odd = [*texts_among(rows, place)]
         if len(odd) > SOME * len(rows):
             shown = some([f"line {line} has {text!r}" for line, text in odd])
             wrong.append(f"column {name!r} has {len(odd):,} values that are no numbers ({shown})")
     if wrong:
-        raise DataError(f"{path}: {'. '.join(wrong)}. Choose columns of numbers with data.values, or correct these lines")
+        told = ". ".join(wrong)
+        raise DataError(f"{path}: {told}. Choose columns of numbers with data.values, or correct these lines")
+
+
+def texts_among(rows: Sequence[Row], place: int) -> Iterator[tuple[int, str]]:
+    """Line and text of cells that should hold a number."""
+    for row in rows:
+        text = as_text(row.cells[place])
+        if text.lower() not in MISSING and not is_number(text):
+            yield row.line, text
+
+
+def note_texts(
+    path: Path, rows: Sequence[Row], skipped: int, values: Sequence[str], split: str, ledger: Ledger
+) -> None:
+    """The few cells that hold a text are taken as missing, and listed."""
+    for place, name in enumerate(values, start=skipped):
+        for line, text in texts_among(rows, place):
+            ledger.correct(split, str(path), line, NO_NUMBER, f"{name!r} is {text!r}")
 
 
 # -- rows ---------------------------------------------------------------------------------------------------------
@@ -228,8 +258,9 @@ def on_clock(
     between = np.flatnonzero(rest_N)
     if len(between) > SOME * len(rows) or steps > MOST_EMPTY * len(rows) + MOST_EMPTY:
         raise DataError(
-            f"{path}: the times follow no regular clock: {len(rows):,} rows, of which {len(between):,} lie between steps "
-            f"of {told_step(clock)} (the most frequent), would be {steps:,} steps. Resample the table to even times first"
+            f"{path}: the times follow no regular clock: {len(rows):,} rows, of which {len(between):,} lie between "
+            f"steps of {told_step(clock)} (the most frequent), would be {steps:,} steps. Resample the table to even "
+            "times first"
         )
     values_NC = np.full((steps, len(values)), np.nan)
     there_N = np.zeros(steps, bool)
@@ -262,6 +293,7 @@ def note_gaps(found: ReadSeries, ledger: Ledger) -> None:
         longest = int(lengths.argmax())
         clock = found.series.clock
         ledger.notes.append(
-            f"{found.series.origin}: {lengths.sum():,} steps of {told_step(clock)} have no row, in {len(lengths):,} gaps, "
-            f"the longest of {lengths[longest]:,} after {clock.told(int(edges[::2][longest]))}; their values are missing"
+            f"{found.series.origin}: {lengths.sum():,} steps of {told_step(clock)} have no row, in {len(lengths):,} gap"
+            f"{'s' if len(lengths) > 1 else ''}, the longest of {lengths[longest]:,} after "
+            f"{clock.told(int(edges[::2][longest]))}; their values are missing"
         )

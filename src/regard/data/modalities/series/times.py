@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +43,7 @@ def by_form(form: str) -> Reader:
 
 def seconds(date: datetime) -> int:
     """Since 1970; a date without a zone is taken as it stands, so that no hour is lost or doubled."""
-    return round((date if date.tzinfo else date.replace(tzinfo=timezone.utc)).timestamp())
+    return round((date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp())
 
 
 class Form(NamedTuple):
@@ -66,8 +66,8 @@ def form_of(texts: Sequence[str], wanted: str = "") -> Form:
             return way
     found = ", ".join(map(repr, shown[:3])) or "nothing"
     raise DataError(
-        f"times such as {found} are written in no known way; say how, as in --set data.time_format='%d/%m/%Y %H:%M', or "
-        "name another column with data.time"
+        f"times such as {found} are written in no known way; say how, as in --set data.time_format='%d/%m/%Y %H:%M', "
+        "or name another column with data.time"
     )
 
 

@@ -30,7 +30,7 @@ def read_ts(path: Path, split: str, ledger: Ledger) -> list[LabelledSeries]:
     lines = read_lines(path)
     head = head_of(path, lines)
     if not head.labelled:
-        raise DataError(f"{path} has no classes (@classLabel false); a file with a label at the end of each line is needed")
+        raise DataError(f"{path} has no classes (@classLabel false); a label at the end of each line is needed")
     kept, wrong, read, dimensions = [], [], 0, 0
     for line, text in filled(lines, head.first):
         read += 1
@@ -77,7 +77,7 @@ def filled(lines: Sequence[str], first: int) -> Iterator[tuple[int, str]]:
 
 def head_of(path: Path, lines: Sequence[str]) -> Head:
     """The lines that begin with @; times before the values, which few files have, are refused."""
-    labelled, labels = True, ()
+    labelled, labels = True, tuple[str, ...]()
     for line, text in enumerate(lines, start=1):
         words = text.strip().split()
         key = words[0].lower() if words else ""
@@ -85,14 +85,15 @@ def head_of(path: Path, lines: Sequence[str]) -> Head:
             return Head(labelled, labels, line + 1)
         if key == "@timestamps" and words[1:2] and words[1].lower() == "true":
             raise DataError(
-                f"{path}, line {line}: values with a time before each (@timeStamps true) are not read; write the values alone"
+                f"{path}, line {line}: values with a time before each (@timeStamps true) are not read; write the "
+                "values alone"
             )
         if key == "@classlabel":
             labelled = words[1:2] != ["false"]
             labels = tuple(words[2:])
         if key == "@targetlabel":
             labelled = False
-    raise DataError(f"{path} has no line @data, after which series stand; this is no .ts file as aeon and sktime write them")
+    raise DataError(f"{path} has no line @data, after which series stand: no .ts file as aeon and sktime write them")
 
 
 def problem_of(channels: Sequence[str], label: str, head: Head, dimensions: int) -> str:
