@@ -10,7 +10,7 @@ import torch
 from common import machine_facts, write_result
 from regard.attention.kernels import fused_attention, short_attention
 from regard.attention.masks import CAUSAL, EVERYTHING, Mask
-from regard.training.machine import keep_freed_memory
+from regard.training.machine import tune_allocator
 
 HEADS, WIDTH, TOKENS = 4, 32, 4096
 LENGTHS = (8, 16, 32, 48, 64, 96, 128, 256, 512)
@@ -32,7 +32,7 @@ def measure(length: int, mask: Mask, repeats: int) -> dict:
 
 
 def main() -> None:
-    keep_freed_memory()
+    tune_allocator()
     found = {}
     for name, mask in (("everything", EVERYTHING), ("causal", CAUSAL)):
         found[name] = [measure(length, mask, repeats=12) for length in LENGTHS]

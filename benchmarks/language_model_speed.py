@@ -48,7 +48,7 @@ def ours(shape: dict[str, Any], way: str) -> None:
     from regard.runs.train import prepare
     from regard.training import machine
 
-    machine.keep_freed_memory()
+    machine.tune_allocator()
     machine.set_threads(0)
     alphabet = (string.ascii_letters + string.digits + ".,;")[: VOCABULARY - 4]
     with tempfile.TemporaryDirectory() as folder:

@@ -19,7 +19,7 @@ from regard.training import machine
 
 def measure(recipe: Recipe, warmup: int, steps: int) -> dict:
     """Times whole steps, fetching the batches included; then counts the work of the same batches, untimed."""
-    machine.keep_freed_memory()
+    machine.tune_allocator()
     machine.set_threads(recipe.training.threads)
     with tempfile.TemporaryDirectory() as folder:
         loop = prepare(recipe, RunFolder(Path(folder)), machine.Ranks(), [])

@@ -19,7 +19,7 @@ from regard.core.config import parse
 from regard.core.ports import text_ports
 from regard.core.taps import record
 from regard.runs.recipe import Recipe
-from regard.training.machine import keep_freed_memory
+from regard.training.machine import tune_allocator
 
 PORTS = text_ports(4000, 4000, shared=True)
 SHAPES = {
@@ -78,7 +78,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--turns", type=int, default=40)
     arguments = parser.parse_args()
-    keep_freed_memory()
+    tune_allocator()
     found = {}
     for name, (table, rows, length) in SHAPES.items():
         found[name] = measure(table, rows, length, arguments.turns)

@@ -97,7 +97,7 @@ def test_what_lacks_a_part_of_the_seam_is_refused_by_name() -> None:
 
         def weights(self) -> None: ...
 
-    with pytest.raises(OptionError, match="Forgetful is no attention mechanism yet: it lacks keeps_keys, new_cache"):
+    with pytest.raises(OptionError, match="Forgetful is not an attention mechanism: it lacks keeps_keys, new_cache"):
         SelfAttention(HeadShape(8, 2), Forgetful())  # type: ignore[arg-type]
 
 

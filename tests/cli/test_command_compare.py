@@ -52,7 +52,7 @@ def test_the_page_needs_no_network_and_shows_every_figure(out: Path) -> None:
 def test_what_is_refused(out: Path) -> None:
     assert "holds another comparison" in regard(*GIVEN, "--seeds", "1,2", "--out", out).error
     assert "separated by commas" in regard(*GIVEN, "--seeds", "one", "--out", out).error
-    assert "different numbers from 1 on" in regard(*GIVEN, "--seeds", "2,2", "--out", out).error
+    assert "distinct numbers, 1 or higher" in regard(*GIVEN, "--seeds", "2,2", "--out", out).error
     assert "did you mean 'luong'?" in regard("compare", "luog", "--out", out).error
     assert "cannot be compared" in regard("compare", "copy", "luong", "--out", out).error
 

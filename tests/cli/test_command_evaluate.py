@@ -49,7 +49,7 @@ def test_files_of_ones_own_are_scored_with_columns_of_their_own(mood: Path, tmp_
 def test_options_that_do_not_go_together_are_refused(mood: Path) -> None:
     told = regard("evaluate", mood, "--data", "a.csv", "--source", "b", "--reference", "c").error
     assert "--data and --source both name what is scored" in told
-    assert "name them with --data" in regard("evaluate", mood, "--set", "data.label=x").error
+    assert "give --data too" in regard("evaluate", mood, "--set", "data.label=x").error
 
 
 def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(mood: Path, tmp_path: Path) -> None:

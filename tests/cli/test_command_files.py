@@ -49,7 +49,7 @@ def test_init_writes_a_recipe_that_trains(table: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words, message",
     [
-        (["train", "copy", "--label-column", "label", "--out", "x"], "--label-column say what is in files"),
+        (["train", "copy", "--label-column", "label", "--out", "x"], "--label-column describe files to train on"),
         (["train", "nowhere.csv", "--out", "x"], "there is no recipe 'nowhere.csv'"),
         (["init", "copy", "--out", "x.toml"], "copy is a recipe, or is not there"),
         (["init", "{table}", "--out", "x.toml", "--budget", "300steps"], "--budget is a time here, as 10m"),

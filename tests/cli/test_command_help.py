@@ -49,9 +49,11 @@ def test_an_unknown_verb_is_a_matter_of_usage() -> None:
 
 
 def test_recipes_are_listed_one_a_line_with_what_they_are() -> None:
-    lines = regard("recipes", "list").lines
-    assert [line.split()[0] for line in lines] == list(recipes())
-    described = regard("recipes", "list", "--json").json["recipes"]
+    written, found = regard("recipes", "list").lines, regard("recipes", "list", "--json").json
+    lines = [line.removeprefix("  ") for line in written if line.startswith("  ")]
+    assert [line for line in written if not line.startswith("  ")] == list(found["groups"])
+    described = {name: found["recipes"][name] for names in found["groups"].values() for name in names}
+    assert sorted(described) == sorted(recipes())
     for line, (name, description) in zip(lines, described.items(), strict=True):
         assert line.startswith(name)
         assert line.endswith(description)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from command import apart, regard
 
-from regard.cli.options.strategy import choose
+from regard.cli.options.strategy import choose_strategy
 from regard.core.answers import Answer
 from regard.decoding.options import Beam, Greedy, Sampling
 
@@ -156,7 +156,7 @@ def test_sampling_is_a_function_of_the_seed(run: Path) -> None:
         (("--reference", "in.txt", "--stop", "x"), "scores given answers and writes none; leave out --stop"),
         (("--file", "in.txt"), "give texts on the command line or --file, not both"),
         (("--reference", "in.txt", "--beam", "2"), "--reference scores given answers and decodes nothing"),
-        (("--reference", "in.txt", "--seed", "0", "--max-tokens", "3"), "the way of decoding: --seed, --max-tokens"),
+        (("--reference", "in.txt", "--seed", "0", "--max-tokens", "3"), "the decoding options: --seed, --max-tokens"),
         (("--greedy", "--seed", "3"), "--seed belongs to sampling, and --greedy is deterministic"),
         (("--seed", "3"), "and this run's own decoding (greedy) is deterministic; add --temperature T"),
     ],
@@ -241,16 +241,16 @@ def test_space_around_a_text_is_nothing_as_in_training(run: Path) -> None:
 
 def test_options_change_what_they_name_and_keep_the_rest_of_the_recipes_decoding() -> None:
     tuned = Beam(size=5, length_penalty=0.4, stop="likely", max_length=31)
-    assert choose(tuned, beam=3) == tuned.model_copy(update={"size": 3})
-    assert choose(tuned, greedy=True) == Greedy(max_length=31)
-    assert choose(tuned, temperature=0.7, seed=4) == Sampling(temperature=0.7, seed=4, max_length=31)
+    assert choose_strategy(tuned, beam=3) == tuned.model_copy(update={"size": 3})
+    assert choose_strategy(tuned, greedy=True) == Greedy(max_length=31)
+    assert choose_strategy(tuned, temperature=0.7, seed=4) == Sampling(temperature=0.7, seed=4, max_length=31)
     drawn = Sampling(temperature=0.7, top_k=40, seed=9, max_length=31)
-    assert choose(drawn, top_p=0.8) == drawn.model_copy(update={"top_p": 0.8})
-    assert choose(drawn, top_k=0) == drawn.model_copy(update={"top_k": 0})
-    assert choose(tuned.model_copy(update={"n_best": 4}), beam=2).n_best == 1
+    assert choose_strategy(drawn, top_p=0.8) == drawn.model_copy(update={"top_p": 0.8})
+    assert choose_strategy(drawn, top_k=0) == drawn.model_copy(update={"top_k": 0})
+    assert choose_strategy(tuned.model_copy(update={"n_best": 4}), beam=2).n_best == 1
     several = tuned.model_copy(update={"n_best": 4})
-    assert choose(several, n_best=1) == tuned, "one line in, one line out, whatever the recipe keeps"
-    assert choose(several) == several
-    assert choose(drawn, n_best=3, seed=2) == drawn.model_copy(update={"n_best": 3, "seed": 2})
-    assert choose(drawn, beam=2) == Beam(size=2, max_length=31)
-    assert choose(drawn, beam=2, max_tokens=7).max_length == 7
+    assert choose_strategy(several, n_best=1) == tuned, "one line in, one line out, whatever the recipe keeps"
+    assert choose_strategy(several) == several
+    assert choose_strategy(drawn, n_best=3, seed=2) == drawn.model_copy(update={"n_best": 3, "seed": 2})
+    assert choose_strategy(drawn, beam=2) == Beam(size=2, max_length=31)
+    assert choose_strategy(drawn, beam=2, max_tokens=7).max_length == 7

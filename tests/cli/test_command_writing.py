@@ -105,9 +105,9 @@ def test_scores_and_samples_are_shown(writer: Path) -> None:
     [
         (("--prompt", "a", "b"), "give --prompt, or texts, or --file"),
         (("--interactive", "--json"), "--interactive asks for its prompts itself"),
-        (("a", "--stop", ""), "--stop takes the text before which an answer ends, and found an empty one"),
+        (("a", "--stop", ""), "--stop is empty; give the text before which an answer ends"),
         (("--prompt", "", "--echo"), "--echo prints the prompt, and this one is empty"),
-        (("--prompt", "a", "--reference", "in.txt"), "nothing that belongs to texts; leave out --reference"),
+        (("--prompt", "a", "--reference", "in.txt"), "options for texts; leave out --reference"),
         (("--interactive", "--scores", "--alignment"), "leave out --scores, --alignment"),
         (("--prompt", "a", "--greedy", "--min-p", 0.1), "do not go together"),
     ],

@@ -51,7 +51,7 @@ def test_chunks_grow_and_nothing_is_read_ahead_of_them() -> None:
 def test_long_lines_make_small_chunks() -> None:
     long = "x" * (MOST_CHARACTERS // 3)
     assert [len(chunk.texts) for chunk in chunks(Inputs(iter([long] * 7)))] == [4, 3]
-    assert [len(chunk.texts) for chunk in chunks(Inputs(iter(["x"] * 3)), beside=MOST_CHARACTERS)] == [1, 1, 1]
+    assert [len(chunk.texts) for chunk in chunks(Inputs(iter(["x"] * 3)), extra=MOST_CHARACTERS)] == [1, 1, 1]
 
 
 def test_what_has_arrived_is_not_kept_waiting() -> None:
@@ -239,8 +239,8 @@ def test_whoever_reads_no_further_ends_it_silently(run: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("redirected", "told"),
     [
-        (">&-", "error: standard output is closed; send it to /dev/null if nobody wants it\n"),
-        ("> /dev/full", "error: standard output cannot be written: No space left on device; make room, or choose"),
+        (">&-", "error: standard output is closed; redirect it to /dev/null if you do not need it\n"),
+        ("> /dev/full", "error: standard output cannot be written: No space left on device; free some space"),
         ("<&-", "error: standard input is closed; give texts, or name a file with --file\n"),
     ],
 )

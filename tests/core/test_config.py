@@ -274,7 +274,7 @@ def test_a_file_that_is_not_toml_or_not_utf_8_says_so(tmp_path: Path) -> None:
 
 
 def test_a_recipe_that_does_not_exist_names_the_nearest() -> None:
-    with pytest.raises(RecipeError, match=r"there is no recipe 'multi3k' \(did you mean 'multi30k'\?\); shipped are "):
+    with pytest.raises(RecipeError, match=r"there is no recipe 'multi3k' \(did you mean 'multi30k'\?\); shipped"):
         Recipe.read("multi3k")
 
 

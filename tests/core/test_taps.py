@@ -118,9 +118,9 @@ def test_a_pattern_without_a_match_lists_what_there_is(model: Transformer) -> No
     with pytest.raises(OptionError) as caught, record(model, "decoder.*.crosss"):
         pass
     assert str(caught.value) == (
-        f"no attention in this model is called 'decoder.*.crosss'; there is: {', '.join(EVERY_POINT)}"
+        f"no attention in this model is called 'decoder.*.crosss'; available: {', '.join(EVERY_POINT)}"
     )
-    with pytest.raises(OptionError, match="there is: none at all"), record(nn.Linear(2, 3), "*"):
+    with pytest.raises(OptionError, match="available: none at all"), record(nn.Linear(2, 3), "*"):
         pass
 
 
@@ -175,4 +175,4 @@ def test_replace_without_a_match_lists_every_module() -> None:
     model = nn.Sequential(nn.Linear(2, 3), nn.ReLU())
     with pytest.raises(OptionError) as caught, replace(model, "decoder", lambda name, out: out):
         pass
-    assert str(caught.value) == "no module of this model is called 'decoder'; there is: 0, 1"
+    assert str(caught.value) == "no module of this model is called 'decoder'; available: 0, 1"

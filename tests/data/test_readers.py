@@ -66,7 +66,7 @@ def test_compressed_files_are_found_and_read_and_a_truncated_one_is_named(tmp_pa
     found = message_of(lambda: read_lines(path))
     assert found.startswith(f"{path}: the compressed file is truncated or broken after ")
     assert re.search(r"after [\d,]+ whole lines", found)
-    assert found.endswith("fetch it or compress it again")
+    assert found.endswith("download it or compress it again")
     write(path, b"this is no compressed file")
     assert "truncated or broken after 0 whole lines" in message_of(lambda: read_lines(path))
 
@@ -167,6 +167,6 @@ def test_json_lines_name_every_kind_of_broken_line(tmp_path):
         f"{path}: every line must be a JSON object with text under 'source', 'target', but "
         "line 2: broken JSON (Expecting value at column 12); line 3: list instead of an object; "
         "line 4: no 'target' among its keys 'source', 'tgt'; line 5: 'target' is not text but 7; "
-        "line 6: 'source' holds half a surrogate pair, which is no character. "
+        "line 6: 'source' holds half a surrogate pair, which is not a character. "
         "Correct these lines, or name other keys in the recipe's [data] table"
     )

@@ -72,7 +72,7 @@ def test_what_is_no_tree_is_refused_for_its_reason(text: str, reason: str) -> No
 
 @pytest.mark.parametrize(("label", "children"), [("", "a"), ("N P", "a"), ("S(", "a"), ("S", ()), ("S", ("",))])
 def test_a_tree_that_could_not_be_written_cannot_be_made(label: str, children: tuple[str, ...]) -> None:
-    with pytest.raises(DataError, match=r"is no label|nothing is below|is no word"):
+    with pytest.raises(DataError, match=r"is not a label|nothing is below|is not a word"):
         Tree(label, tuple(children))
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 from torch import Tensor
 
 from regard.decoding import filters
-from regard.decoding.filters import heat, keep_min_p, keep_top_k, keep_top_p
+from regard.decoding.filters import apply_temperature, keep_min_p, keep_top_k, keep_top_p
 from regard.decoding.options import Sampling
 from regard.decoding.sampling import filtered
 
@@ -61,10 +61,10 @@ def test_min_p_keeps_what_has_a_share_of_the_best(logits_RW: Tensor) -> None:
 
 
 def test_temperature_divides_logits(logits_RW: Tensor) -> None:
-    half_R = heat(logits_RW, 0.5).softmax(dim=1)[0].tolist()
+    half_R = apply_temperature(logits_RW, 0.5).softmax(dim=1)[0].tolist()
     squares = [share**2 for share in SHARES[0]]
     assert half_R == pytest.approx([square / sum(squares) for square in squares])
-    assert heat(logits_RW, 1000.0).softmax(dim=1)[0].tolist() == pytest.approx([0.25] * 4, abs=1e-3)
+    assert apply_temperature(logits_RW, 1000.0).softmax(dim=1)[0].tolist() == pytest.approx([0.25] * 4, abs=1e-3)
 
 
 def test_what_is_kept_keeps_its_value(logits_RW: Tensor) -> None:

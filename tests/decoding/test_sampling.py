@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from regard.core.symbols import EOS, PAD, SOS
 from regard.decoding import greedy, sampling
 from regard.decoding.options import Greedy, Sampling
-from regard.decoding.sampling import Said, draw
+from regard.decoding.sampling import UsedTokens, draw
 from regard.decoding.sentences import Sentences
 
 CHI_SQUARE_99_9 = {3: 16.27, 4: 18.47}
@@ -105,7 +105,7 @@ def test_draw_follows_the_cumulated_probabilities() -> None:
 def test_a_penalty_lowers_what_was_said_and_nothing_else() -> None:
     """Positive logits are divided, negative ones multiplied; by hand: 3 / 1.5 = 2, −4 · 1.5 = −6."""
     asked = Sentences.of(None, [5, 5], prompts=[[3], [4, 0]], start=None)
-    said = Said(asked, Sampling(repetition_penalty=1.5))
+    said = UsedTokens(asked, Sampling(repetition_penalty=1.5))
     logits_RW = torch.tensor([[1.0, -1.0, 0.5, 3.0, 2.0], [-4.0, 6.0, 7.0, 8.0, -2.0]])
     found = said.penalise_repetition(logits_RW, torch.tensor([0, 1]))
     torch.testing.assert_close(found, torch.tensor([[1.0, -1.0, 0.5, 2.0, 2.0], [-6.0, 6.0, 7.0, 8.0, -3.0]]))

@@ -122,11 +122,11 @@ def costs_of(recurrent: Callable[[int], float], attention: Callable[[int], float
 @pytest.mark.parametrize(
     "recurrent, sentence",
     [
-        (lambda n: 6 * n, "Self-attention becomes dearer than the recurrent layer at n ≈ 6; by their operations they "
+        (lambda n: 6 * n, "Self-attention becomes slower than the recurrent layer at n ≈ 6; by their operations they "
          "would meet at n = d = 6."),
-        (lambda n: 64 * n, "They do not cross within n = 2 to 32, where self-attention is still 2.0 times cheaper than "
+        (lambda n: 64 * n, "They do not cross within n = 2 to 32, where self-attention is still 2.0 times faster than "
          "the recurrent layer; by their operations they would meet at n = d = 6."),
-        (lambda n: n / 2, "They do not cross within n = 2 to 32, where self-attention is still 64.0 times dearer than "
+        (lambda n: n / 2, "They do not cross within n = 2 to 32, where self-attention is still 64.0 times slower than "
          "the recurrent layer; by their operations they would meet at n = d = 6."),
     ],
 )  # fmt: skip

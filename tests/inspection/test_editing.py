@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from regard.attention.mechanism import MatrixMechanism
 from regard.core.errors import NoMatrix, OptionError
-from regard.core.taps import answers, attention_points, outputs, passing, record, replace
+from regard.core.taps import attention_points, last_outputs, record, record_attention_outputs, record_outputs, replace
 from regard.inspection.change import change
 from regard.inspection.editing import patched, permuted, reweighted, scaled_heads, uniform, without_heads
 from regard.inspection.heads.names import every_head, head_count
@@ -71,9 +71,9 @@ def test_heads_get_louder_and_other_weights_are_read_with(family: str) -> None:
     with reweighted(run.model, heads, lambda weights_BTS: weights_BTS):
         assert torch.allclose(logits_of(run.model, one), untouched, atol=1e-4)
     last = heads[-1]
-    with answers(run.model, last[0]) as plain:
+    with record_attention_outputs(run.model, last[0]) as plain:
         logits_of(run.model, one)
-    with scaled_heads(run.model, {last: 3.0}), answers(run.model, last[0]) as loud_ones:
+    with scaled_heads(run.model, {last: 3.0}), record_attention_outputs(run.model, last[0]) as loud_ones:
         logits_of(run.model, one)
     first = plain[last[0]][0]
     louder = loud_ones[last[0]][0]
@@ -87,7 +87,7 @@ def test_a_uniform_head_reads_the_mean_of_what_it_may_see(family: str) -> None:
     name, head = every_head(run.model)[0]
     values: list[Tensor] = []
     handle = attention_points(run.model)[name].register_forward_pre_hook(lambda _, inputs: values.append(inputs[2]))
-    with reweighted(run.model, [(name, head)], uniform), answers(run.model, name) as seen:
+    with reweighted(run.model, [(name, head)], uniform), record_attention_outputs(run.model, name) as seen:
         logits_of(run.model, one)
     handle.remove()
     found, v_SV = seen[name][0][0, head], values[0][0, min(head, values[0].shape[1] - 1)]
@@ -111,7 +111,7 @@ def test_shuffled_weights_are_the_same_weights_among_the_same_keys() -> None:
 def test_with_all_of_the_last_states_another_input_has_its_say(family: str, last: str) -> None:
     run, one = asked(family)
     _, other = asked(family, OTHER)
-    with passing(run.model, last) as held:
+    with record_outputs(run.model, last) as held:
         theirs = logits_of(run.model, other)
     assert not torch.allclose(theirs, logits_of(run.model, one), atol=1e-3)
     with patched(run.model, {last: held[last]}):
@@ -123,7 +123,7 @@ def test_with_all_of_the_last_states_another_input_has_its_say(family: str, last
 def test_all_heads_patched_are_their_attention_patched(family: str, name: str) -> None:
     run, one = asked(family)
     _, other = asked(family, OTHER)
-    with answers(run.model, name) as by_head, passing(run.model, name) as whole:
+    with record_attention_outputs(run.model, name) as by_head, record_outputs(run.model, name) as whole:
         logits_of(run.model, other)
     heads = [(name, head) for head in range(head_count(run.model, name))]
     with patched(run.model, dict.fromkeys(heads, by_head[name])):
@@ -136,7 +136,7 @@ def test_all_heads_patched_are_their_attention_patched(family: str, name: str) -
 def test_some_rows_are_patched_and_the_past_stays() -> None:
     run, one = asked("gpt")
     longer = probe(run, OTHER + " den Vogel")
-    with passing(run.model, "stack.layers.0") as held:
+    with record_outputs(run.model, "stack.layers.0") as held:
         logits_of(run.model, longer)
     untouched = logits_of(run.model, one)
     with patched(run.model, held, rows=[5, 400]):
@@ -147,19 +147,19 @@ def test_some_rows_are_patched_and_the_past_stays() -> None:
 
 def test_what_cannot_be_patched_says_why() -> None:
     run, one = asked("gpt")
-    with passing(run.model, "stack.layers.0") as held:
+    with record_outputs(run.model, "stack.layers.0") as held:
         logits_of(run.model, probe(run, "ein"))
     told = "take inputs of the same number of tokens, or choose rows"
     with pytest.raises(OptionError, match=told), patched(run.model, held):
         logits_of(run.model, one)
-    with passing(run.model, "stack.layers.0") as held:
+    with record_outputs(run.model, "stack.layers.0") as held:
         logits_of(run.model, one)
     told = r"stack\.layers\.0 is called more often now than when it was held"
     with patched(run.model, held):
         logits_of(run.model, one)
         with pytest.raises(OptionError, match=told):
             logits_of(run.model, one)
-    told = r"no module of this model is called 'stack\.layers\.9'; there is: embedding"
+    told = r"no module of this model is called 'stack\.layers\.9'; available: embedding"
     with pytest.raises(OptionError, match=told), patched(run.model, {"stack.layers.9": []}):
         pass
     assert hooks(run.model) == 0
@@ -172,7 +172,7 @@ def test_heads_that_are_not_there_are_named_together() -> None:
         pass
     assert str(caught.value) == (
         "no such head: 2 problems\n  - head 0 of 'cross'\n  - head 4 of 'stack.layers.0.attention'; "
-        "there is: stack.layers.0.attention (0 to 3), stack.layers.1.attention (0 to 3)"
+        "available: stack.layers.0.attention (0 to 3), stack.layers.1.attention (0 to 3)"
     )
 
 
@@ -217,7 +217,7 @@ def test_recording_sees_an_edit() -> None:
     """Taps and edits live side by side."""
     run, one = asked("gpt")
     first = ("stack.layers.0.attention", 1)
-    with record(run.model, "*") as before, outputs(run.model, "stack.layers.0"):
+    with record(run.model, "*") as before, last_outputs(run.model, "stack.layers.0"):
         logits_of(run.model, one)
     with without_heads(run.model, [first]), record(run.model, "*") as after:
         logits_of(run.model, one)

@@ -253,7 +253,7 @@ def test_check_names_the_first_other_token(tmp_path: Path) -> None:
     """A conversion of other weights in the place of the right one."""
     run = untrained.translator(tmp_path / "run")
     other = untrained.saved({**untrained.TRANSLATOR}, tmp_path / "other", seed=9)
-    ctranslate2.convert(other, ctranslate2.place(run, "float32"))
+    ctranslate2.convert(other, ctranslate2.conversion_folder(run, "float32"))
     found = {one.name: one for one in check(run)}["ctranslate2"]
     assert not found.holds
     assert found.first >= 0

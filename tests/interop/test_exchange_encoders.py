@@ -31,7 +31,7 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, BertFor
 import regard
 from regard.core.config import parse
 from regard.core.errors import OptionError, RunError
-from regard.core.taps import outputs
+from regard.core.taps import last_outputs
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.word_pieces import WordPieceTokenizer
 from regard.interop.checking import check
@@ -65,7 +65,7 @@ def ours(run: Run, tokens_BS: Tensor, lengths_B: Tensor, segments_BS: Tensor | N
     """The states before and after every layer."""
     model: Any = run.model
     names = ["norm", *(f"layers.{number}" for number in range(len(model.layers)))]
-    with outputs(model, *names) as seen:
+    with last_outputs(model, *names) as seen:
         model(tokens_BS, lengths_B, segments_BS)
     return [seen[name] for name in names]
 
@@ -293,15 +293,15 @@ def test_the_way_in_and_out_gives_their_tensors(whole: Pair, tmp_path: Path) -> 
 # -- what is refused --------------------------------------------------------------------------------------------
 
 REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
-    "untied": (bert, {"tie_word_embeddings": False}, "tie_word_embeddings = False; known are True"),
-    "decoder": (bert, {"is_decoder": True}, "is_decoder = True, but only False is computed here"),
+    "untied": (bert, {"tie_word_embeddings": False}, "tie_word_embeddings = False; known: True"),
+    "decoder": (bert, {"is_decoder": True}, "is_decoder = True, but only False is supported"),
     "relative": (
         bert, {"position_embedding_type": "relative_key"},
-        "position_embedding_type = 'relative_key', but only 'absolute' is computed here",
+        "position_embedding_type = 'relative_key', but only 'absolute' is supported",
     ),
-    "roberta relu": (roberta, {"hidden_act": "relu"}, "hidden_act = 'relu'; known are 'gelu'"),
+    "roberta relu": (roberta, {"hidden_act": "relu"}, "hidden_act = 'relu'; known: 'gelu'"),
     "sinusoids": (
-        distilbert, {"sinusoidal_pos_embds": True}, "sinusoidal_pos_embds = True, but only False is computed here"
+        distilbert, {"sinusoidal_pos_embds": True}, "sinusoidal_pos_embds = True, but only False is supported"
     ),
 }  # fmt: skip
 

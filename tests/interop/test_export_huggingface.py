@@ -186,7 +186,7 @@ def test_another_family(tmp_path: Path) -> None:
     made(tmp_path / "run", {"kind": "recurrent"})
     assert refusal(tmp_path) == (
         f"{tmp_path}/run: model.kind = 'recurrent' cannot be written for Hugging Face; "
-        "what can is 'gpt', 'llama', 'transformer', 'bert'"
+        "supported: 'gpt', 'llama', 'transformer', 'bert'"
     )
 
 

@@ -262,7 +262,7 @@ def test_check_compares_the_export(
 def test_what_cannot_be_exported_is_refused_with_the_reason(
     made: New, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    with pytest.raises(OptionError, match=r"families:GruConfig' cannot be exported to ONNX; what can is 'fixed-con"):
+    with pytest.raises(OptionError, match=r"families:GruConfig' cannot be exported to ONNX; supported: 'fixed-con"):
         export(made("outside"), "onnx", tmp_path / "out")
     with pytest.raises(OptionError, match=r'reach = "monotonic" cannot be exported to ONNX: its window walks'):
         export(made("monotonic"), "onnx", tmp_path / "out")
@@ -280,7 +280,7 @@ class Choosy(nn.Module):
 def test_what_torch_cannot_follow_is_said_in_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = Values(("batch", "length"))
     graph = Graph("model.onnx", Choosy(), {"x": values}, {"y": values})
-    with pytest.raises(OptionError, match=r"^model.onnx cannot be made of this model; torch says: .*data-dependent.*$"):
+    with pytest.raises(OptionError, match=r"^model.onnx cannot be exported; torch says: .*data-dependent.*$"):
         onnx_export.write_graph(graph, tmp_path / "model.onnx")
     assert capsys.readouterr() == ("", "")
 
@@ -312,4 +312,14 @@ def test_the_command_says_what_comes_next(
     said = " ".join(capsys.readouterr().out.split())
     assert "model.onnx, " in said
     assert "next: onnxruntime.InferenceSession; " in said
-    assert "regard.json says what the graphs take and give" in said
+    assert "regard.json lists the inputs and outputs of each graph" in said
+
+
+def test_attention_with_a_memory_of_its_own_is_refused() -> None:
+    def model(attention: dict[str, Any]) -> Any:
+        table = {"kind": "gpt", "layers": 1, "width": 8, "heads": 2, "attention": attention}
+        return parse(Recipe, {"model": table}).model.build(text_ports(7, 7, shared=True))
+
+    onnx_export.check_keys_are_kept(model({"kind": "blockwise"}))
+    with pytest.raises(OptionError, match=r"a memory of its own \(SparseAttention\) cannot be exported to ONNX"):
+        onnx_export.check_keys_are_kept(model({"kind": "window"}))

@@ -187,7 +187,7 @@ def test_copies_of_the_embedding_and_positions_may_be_there(copy: Path, original
 def test_a_beam_comes_along(copy: Path, tmp_path: Path) -> None:
     change_config(copy, "generation_config.json", num_beams=6)
     assert import_folder(copy, tmp_path / "run").notes == (
-        "num_beams = 6 came along; decoding.length_penalty = 1.0 is not theirs, which weighs lengths otherwise",
+        "num_beams = 6 was imported; decoding.length_penalty = 1.0 is our default, since theirs has another formula",
     )
     decoding: Any = regard.load(tmp_path / "run").recipe.decoding
     assert (decoding.kind, decoding.size) == ("beam", 6)
@@ -235,22 +235,22 @@ def refused(folder: Path) -> str:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"scale_embedding": False}, "scale_embedding = False, but only True is computed here"),
+        ({"scale_embedding": False}, "scale_embedding = False, but only True is supported"),
         (
             {"scale_embedding": "leave out"},
-            "scale_embedding is missing, which means False, but only True is computed here",
+            "scale_embedding is missing, which means False, but only True is supported",
         ),
         (
             {"decoder_attention_heads": 4},
-            "decoder_attention_heads = 4, but encoder_attention_heads = 3; only equal ones are computed here",
+            "decoder_attention_heads = 4, but encoder_attention_heads = 3; only equal ones are supported",
         ),
         (
             {"decoder_ffn_dim": 50},
-            "decoder_ffn_dim = 50, but encoder_ffn_dim = 52; only equal ones are computed here",
+            "decoder_ffn_dim = 50, but encoder_ffn_dim = 52; only equal ones are supported",
         ),
         (
             {"tie_word_embeddings": False},
-            "share_encoder_decoder_embeddings = True with tie_word_embeddings = False is not computed here",
+            "share_encoder_decoder_embeddings = True with tie_word_embeddings = False is not supported",
         ),
         (
             {"decoder_vocab_size": 99},
@@ -292,7 +292,7 @@ def test_other_positions(copy: Path) -> None:
         held["model.decoder.embed_positions.weight"] = positions().flip(0)
 
     assert refused(change_tensors(copy, spoil)) == (
-        "FOLDER: model.decoder.embed_positions.weight are not sinusoids, but only those are computed here"
+        "FOLDER: model.decoder.embed_positions.weight are not sinusoids, but only sinusoids are supported"
     )
 
 

@@ -61,7 +61,7 @@ Copy = Callable[[str], Path]
 
 def test_a_name_that_is_no_folder(tmp_path: Path) -> None:
     assert refused(tmp_path / "gpt2") == (
-        "there is no folder FOLDER; fetch a model first, as with: hf download FOLDER --local-dir FOLDER"
+        "there is no folder FOLDER; download a model first, as with: hf download FOLDER --local-dir FOLDER"
     )
 
 
@@ -99,7 +99,7 @@ def test_the_command_says_it_without_a_traceback(tmp_path: Path, capsys: pytest.
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [
-        f"error: there is no folder {tmp_path}/none; fetch a model first, as with: "
+        f"error: there is no folder {tmp_path}/none; download a model first, as with: "
         f"hf download {tmp_path}/none --local-dir FOLDER",
         "error: --to pytorch is not known; known: huggingface, onnx, ctranslate2",
     ]
@@ -108,7 +108,7 @@ def test_the_command_says_it_without_a_traceback(tmp_path: Path, capsys: pytest.
 # -- settings ---------------------------------------------------------------------------------------------------
 
 KNOWN = (
-    "known are GPT2LMHeadModel (model_type 'gpt2'), LlamaForCausalLM (model_type 'llama'), "
+    "known: GPT2LMHeadModel (model_type 'gpt2'), LlamaForCausalLM (model_type 'llama'), "
     "MarianMTModel (model_type 'marian'), PegasusForConditionalGeneration (model_type 'pegasus'), "
     "BertForMaskedLM, BertModel, BertForPreTraining (model_type 'bert'), "
     "RobertaForMaskedLM, RobertaModel (model_type 'roberta'), "
@@ -128,20 +128,20 @@ KNOWN = (
 )
 def test_an_unknown_architecture_lists_the_known(copy: Copy, changes: dict[str, Any], found: str) -> None:
     said = refused(change_config(copy("gpt2"), **changes))
-    assert said.endswith(f"{found} is not known here; {KNOWN}")
+    assert said.endswith(f"{found} is not supported; {KNOWN}")
 
 
 @pytest.mark.parametrize(
     ("name", "changes", "words"),
     [
-        ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "= True, but only False is computed here"),
-        ("gpt2", {"reorder_and_upcast_attn": True}, "= True, but only False is computed here"),
-        ("gpt2", {"scale_attn_weights": False}, "= False, but only True is computed here"),
-        ("gpt2", {"add_cross_attention": True}, "= True, but only False is computed here"),
-        ("gpt2", {"activation_function": "quick_gelu"}, "= 'quick_gelu'; known are 'gelu_new', 'gelu_pytorch_tanh'"),
-        ("llama", {"attention_bias": True}, "= True, but only False is computed here"),
-        ("llama", {"mlp_bias": True}, "= True, but only False is computed here"),
-        ("llama", {"hidden_act": "mish"}, "= 'mish'; known are "),
+        ("gpt2", {"scale_attn_by_inverse_layer_idx": True}, "= True, but only False is supported"),
+        ("gpt2", {"reorder_and_upcast_attn": True}, "= True, but only False is supported"),
+        ("gpt2", {"scale_attn_weights": False}, "= False, but only True is supported"),
+        ("gpt2", {"add_cross_attention": True}, "= True, but only False is supported"),
+        ("gpt2", {"activation_function": "quick_gelu"}, "= 'quick_gelu'; known: 'gelu_new', 'gelu_pytorch_tanh'"),
+        ("llama", {"attention_bias": True}, "= True, but only False is supported"),
+        ("llama", {"mlp_bias": True}, "= True, but only False is supported"),
+        ("llama", {"hidden_act": "mish"}, "= 'mish'; known: "),
         ("llama", {"sliding_window": 128}, "= 128 is not known here; if it changes nothing, say so: --ignore sliding"),
         ("llama", {"quantization_config": {"bits": 4}}, "= {'bits': 4} is not known here"),
     ],
@@ -155,7 +155,7 @@ def test_a_setting_that_is_not_computed(copy: Copy, name: str, changes: dict[str
 @pytest.mark.parametrize(
     ("rope", "words"),
     [
-        ({"rope_type": "yarn", "factor": 4.0}, "rope_type = 'yarn'; known are 'default', 'linear', 'llama3'"),
+        ({"rope_type": "yarn", "factor": 4.0}, "rope_type = 'yarn'; known: 'default', 'linear', 'llama3'"),
         ({"rope_type": "linear"}, "factor is missing, but 'linear' needs it"),
         ({"rope_type": "linear", "factor": 2.0, "beta": 3.0}, "beta = 3.0 is not known with 'linear'"),
         ({"partial_rotary_factor": 0.5}, "partial_rotary_factor = 0.5 is not known with 'default'"),
@@ -236,7 +236,7 @@ def test_missing_and_truncated_shards_are_named(copy: Copy) -> None:
     shards[3].write_bytes(shards[3].read_bytes()[:-5])
     shards[4].write_bytes(b"")
     first, *rest = refused(folder).splitlines()
-    assert first == "FOLDER is not whole (fetch it again): 3 problems"
+    assert first == "FOLDER is not whole (download it again): 3 problems"
     assert rest[0] == f"  - {shards[1].name} is missing"
     assert rest[1].startswith(f"  - {shards[3].name} cannot be read: ")
     assert rest[2].startswith(f"  - {shards[4].name} cannot be read: ")
@@ -274,7 +274,7 @@ def test_pickles_are_refused_with_the_way_to_convert_them(copy: Copy, name: str)
 
 def test_there_is_nothing_to_convert_in_plain_tensors(copy: Copy) -> None:
     told = refused(copy("gpt2"), OptionError, convert=True)
-    assert told == "FOLDER holds model.safetensors, which is read as it stands; leave out --convert"
+    assert told == "FOLDER holds model.safetensors, which can be read directly; leave out --convert"
 
 
 class Poison:

@@ -185,13 +185,14 @@ def test_files_that_are_missing(copy: Path) -> None:
     assert refused(copy) == (
         "FOLDER lacks target.spm and vocab.json: a Marian folder without tokenizer.json needs source.spm, target.spm "
         "and vocab.json; there are config.json, generation_config.json, model.safetensors, source.spm, "
-        "tokenizer_config.json. Fetch it again"
+        "tokenizer_config.json. Download it again"
     )
 
 
 def test_a_damaged_model(copy: Path) -> None:
     (copy / "target.spm").write_bytes((copy / "target.spm").read_bytes()[:1000])
-    assert refused(copy) == "FOLDER/target.spm is not a whole SentencePiece model (it ends too early); fetch it again"
+    assert refused(copy) == "FOLDER/target.spm is not a whole SentencePiece model (it ends too early); " \
+        "download it again"
 
 
 def test_a_list_without_symbols_and_with_gaps(copy: Path) -> None:
@@ -242,4 +243,4 @@ def test_the_list_of_another_model(copy: Path) -> None:
 
     said = refused(change_list(copy, rename))
     assert said.startswith("FOLDER: ")
-    assert said.endswith("this is not the list that belongs to it: fetch the folder again")
+    assert said.endswith("this is not the list that belongs to it: download the folder again")

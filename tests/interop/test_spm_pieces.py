@@ -102,7 +102,7 @@ def test_the_file_is_read_as_the_library_reads_it(tmp_path: Path) -> None:
 def test_a_file_that_was_cut_off(tmp_path: Path, kept: float) -> None:
     path = trained(tmp_path / "pieces.spm", ENGLISH)
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * kept)])
-    with pytest.raises(RunError, match=r"pieces\.spm is not a whole SentencePiece model \(it .*\); fetch it again"):
+    with pytest.raises(RunError, match=r"pieces\.spm is not a whole SentencePiece model \(it .*\); download it again"):
         read_pieces(path)
 
 
@@ -111,7 +111,7 @@ def test_a_file_that_was_cut_off(tmp_path: Path, kept: float) -> None:
 )
 def test_a_file_of_something_else(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "tokenizer.model").write_bytes(content)
-    with pytest.raises(RunError, match=r"tokenizer\.model is not a whole SentencePiece model \(.+\); fetch it again"):
+    with pytest.raises(RunError, match=r"tokenizer\.model is not a whole SentencePiece model \(.+\); download"):
         read_pieces(tmp_path / "tokenizer.model")
 
 

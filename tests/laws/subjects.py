@@ -102,6 +102,10 @@ def _local(score: str, reach: str) -> dict[str, Any]:
     return {"kind": score, "reach": {"kind": reach, "window": 4}}
 
 
+def _alternating(local: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "alternating", "local": local}
+
+
 _CONVOLUTION: dict[str, Any] = {
     "kind": "convolution", "embedding": {"kind": "learned", "width": 7}, "width": 12, "encoder_layers": 2,
     "decoder_layers": 2, "dropout": 0.1,
@@ -126,6 +130,8 @@ SUBJECTS = [
     Subject("bilinear", _transformer(attention={"kind": "softmax", "score": "bilinear"}, norm="pre")),
     Subject("head-norm", _transformer(head_norm={"kind": "layer"}, groups=1, norm="pre")),
     Subject("no-encoder", _transformer(encoder_layers=0, norm="pre")),
+    Subject("window", _transformer(attention={"kind": "window", "size": 3}, norm="pre")),
+    Subject("blockwise", _transformer(attention={"kind": "blockwise", "block": 2}, norm="pre")),
     Subject("fixed-start", _recurrent("fixed-context", cell="rnn", context="start", encoder_layers=2)),
     Subject("fixed-every-step", _recurrent("fixed-context", cell="lstm", decoder_layers=2, tied="none")),
     Subject("bahdanau", _recurrent("bahdanau", cell="gru")),
@@ -144,6 +150,9 @@ SUBJECTS = [
     Subject("gpt-biased", _writer("gpt", position={"kind": "relative-bias"}, feed_forward={"kind": "gated"})),
     Subject("llama", _writer("llama", width=16, heads=4, groups=2, feed_forward={"kind": "gated", "width": 11})),
     Subject("llama-wide", _writer("llama", groups=1, key_width=6, tied="output", norm={"kind": "layer"})),
+    Subject("gpt-window", _writer("gpt", attention={"kind": "window", "size": 2}, position={"kind": "relative-bias"})),
+    Subject("llama-window", _writer("llama", width=16, heads=4, groups=2, attention={"kind": "window", "size": 3})),
+    Subject("llama-alternating", _writer("llama", attention=_alternating({"kind": "window", "size": 2}))),
     Subject("recurrent", _recurrent("recurrent", cell="lstm", layers=2)),
     Subject("recurrent-gru", _recurrent("recurrent", cell="gru", layers=1, tied="none")),
     Subject("gru", {"kind": "tests.laws.families:GruConfig", "width": 11, "dropout": 0.1}),
@@ -162,6 +171,7 @@ ENCODERS = [
     Subject("distilbert", _encoder(segments=0)),
     Subject("bert-rotary", _encoder(position={"kind": "rotary"}, norm={"kind": "rms"}, tied="none")),
     Subject("bert-pre", _encoder(residual="pre", head_norm={"kind": "rms"})),
+    Subject("bert-window", _encoder(attention={"kind": "window", "size": 5})),
     Subject("bert-biased", _encoder(position={"kind": "relative-bias"}, feed_forward={"kind": "gated", "width": 11})),
 ]
 """Models that read a text from both sides and never step."""

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.core.taps import outputs
+from regard.core.taps import last_outputs
 from regard.inspection.flow.states import BEFORE, levels, states_by_depth
 from regard.inspection.flow.stream import head_writes
 from tests.laws.subjects import ATTENTIVE, ENCODERS, SUBJECTS, Subject, collate, reads_a_source
@@ -45,7 +45,7 @@ def test_what_all_heads_write_is_what_their_attention_gives(subject: Subject) ->
     written = head_writes(model, inputs(subject, model))
     for name, write_BHTD in written.items():
         owner = model.get_submodule(name)
-        with torch.inference_mode(), outputs(model, name) as seen:
+        with torch.inference_mode(), last_outputs(model, name) as seen:
             model(*inputs(subject, model))
         if not hasattr(owner, "output"):  # a recurrent decoder's reader: called step by step, the last is kept
             last = seen[name][:, -1] if seen[name].dim() == 3 else seen[name][:, 0, -1]

@@ -13,7 +13,7 @@ from regard.attention.masks import Mask
 from regard.attention.mechanism import MatrixMechanism
 from regard.core.errors import NoMatrix, OptionError
 from regard.core.symbols import SOS
-from regard.core.taps import answers, arguments, attention_points, record
+from regard.core.taps import arguments, attention_points, record, record_attention_outputs
 from tests.laws.subjects import ATTENTIVE, ENCODERS, Subject, collate, parallel
 
 SOURCES = [(5, 9, 4), (7, 4, 12, 8, 10, 6, 11), (6, 11)]
@@ -116,7 +116,7 @@ def with_mechanism(mechanism: nn.Module) -> Any:
 
 def test_a_mechanism_without_a_matrix_says_so_and_shows_its_answers() -> None:
     model = with_mechanism(Averaging(has_matrix=False, cacheable=True))
-    with record(model, "*") as seen, answers(model, "*.1.*") as answered:
+    with record(model, "*") as seen, record_attention_outputs(model, "*.1.*") as answered:
         model(TARGET_BT)
     assert seen["stack.layers.0.attention"].weights.shape == (3, 3, 6, 6)
     with pytest.raises(NoMatrix, match=r"stack\.layers\.1\.attention: Averaging never forms attention weights"):

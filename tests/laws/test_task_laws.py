@@ -26,7 +26,7 @@ from regard.data.corpus import Pair
 from regard.decoding.options import Greedy
 from regard.layers.headed import Headed
 from regard.runs.recipe import Recipe
-from regard.runs.train import build_task, headed, load_corpus, resolved
+from regard.runs.train import build_task, headed, load_corpus, resolve_task
 from regard.tasks import TASKS
 from regard.tasks.classification import ClassBatch
 from regard.tasks.reading import logits_of
@@ -133,7 +133,7 @@ class Subject:
 def make(name: str) -> Subject:
     recipe = Recipe.of({**TREES[name], "seed": 3})
     corpus = load_corpus(recipe)
-    recipe = resolved(recipe, corpus)
+    recipe = resolve_task(recipe, corpus)
     task = build_task(recipe, corpus, recipe.input.fit(corpus, recipe.tokenizer))
     return Subject(name, task, headed(recipe, task))
 
@@ -246,7 +246,7 @@ def test_sums_over_parts_are_sums_over_the_whole(name: str) -> None:
 def test_merges_are_left_out_only_where_texts_are_cut_anew(name: str) -> None:
     recipe = Recipe.of({**TREES[name], "tokenizer": {"kind": "bpe", "vocabulary": 300, "dropout": 0.1}})
     corpus = load_corpus(recipe)
-    recipe = resolved(recipe, corpus)
+    recipe = resolve_task(recipe, corpus)
     modalities = recipe.input.fit(corpus, recipe.tokenizer)
     if recipe.task.cuts_anew:
         assert len(build_task(recipe, corpus, modalities).examples("train", 0))

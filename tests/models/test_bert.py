@@ -11,7 +11,7 @@ from torch.nn import functional
 from regard.core.config import parse
 from regard.core.errors import OptionError, RecipeError
 from regard.core.ports import Ports, text_ports
-from regard.core.taps import outputs
+from regard.core.taps import last_outputs
 from regard.models.bert import PRESETS
 from regard.runs.recipe import Recipe
 
@@ -55,7 +55,7 @@ def test_the_order_of_embeddings_and_norms() -> None:
             norm.bias.normal_()
         rows = model.embedding.weight[TOKENS_BS] + model.position.table_SD[:4] + model.segments.weight[segments_BS]
         x = model.norm(rows)
-        with outputs(model, "layers.0", "layers.0.attention") as seen:
+        with last_outputs(model, "layers.0", "layers.0.attention") as seen:
             model(TOKENS_BS, LENGTHS_B, segments_BS)
         first = model.layers[0]
         x = first.attention_residual.norm(x + seen["layers.0.attention"])
@@ -96,7 +96,7 @@ def test_one_vector_for_a_text() -> None:
 
 def test_states_of_every_layer_by_name() -> None:
     model = build(BERT)
-    with outputs(model, "norm", "layers.0", "layers.1") as seen:
+    with last_outputs(model, "norm", "layers.0", "layers.1") as seen:
         states = model(TOKENS_BS, LENGTHS_B)
     assert list(seen) == ["norm", "layers.0", "layers.1"]
     assert torch.equal(seen["layers.1"], states)
@@ -105,8 +105,8 @@ def test_states_of_every_layer_by_name() -> None:
     model(TOKENS_BS, LENGTHS_B)
     assert not seen, "nothing is kept after the block"
     with (
-        pytest.raises(OptionError, match=r"no module of this model is called 'layers\.2'; there is: embedding"),
-        outputs(model, "layers.2"),
+        pytest.raises(OptionError, match=r"no module of this model is called 'layers\.2'; available: embedding"),
+        last_outputs(model, "layers.2"),
     ):
         pass
 

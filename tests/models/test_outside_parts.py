@@ -18,7 +18,7 @@ from regard.core.ports import text_ports
 from regard.core.seams import Mechanism
 from regard.layers import FeedForwardPart
 from regard.runs.recipe import Recipe
-from regard.training.muon import stacked_in
+from regard.training.muon import stacked_parameters
 
 PORTS = text_ports(13, 13, shared=True)
 TINY: dict[str, dict[str, Any]] = {
@@ -150,7 +150,7 @@ def test_heads_come_from_a_table(family: str) -> None:
     own = [module for module in model.modules() if isinstance(module, SharedQueryKey)]
     assert own
     assert all(len(module.project.weight) == 16 for module in own)
-    assert set(stacked_in(model).values()) == {(8, 8)}
+    assert set(stacked_parameters(model).values()) == {(8, 8)}
 
 
 def test_a_part_of_another_table_is_refused_with_the_base_that_is_needed() -> None:

@@ -14,7 +14,7 @@ from regard.core.config import parse
 from regard.core.errors import OptionError, RecipeError
 from regard.core.inputs import Inputs
 from regard.core.ports import INPUT, Arrays
-from regard.core.taps import outputs
+from regard.core.taps import last_outputs
 from regard.models.vit import PRESETS, Vit, VitConfig
 
 SMALL: dict[str, Any] = {"layers": 2, "dropout": 0.0, "width": 12, "heads": 3, "front": {"kind": "patches", "size": 2}}
@@ -56,7 +56,7 @@ def test_positions_blocks_and_norms_in_their_order() -> None:
             if "norm" in name:
                 weight.normal_()
         x = model.front(inputs).x_BND + model.state_dict()["position.table_ND"]
-        with outputs(model, "layers.0.attention", "layers.1.attention") as seen:
+        with last_outputs(model, "layers.0.attention", "layers.1.attention") as seen:
             states = model.represent(inputs)
         for index, layer in enumerate(model.layers):
             x = x + seen[f"layers.{index}.attention"]

@@ -20,8 +20,8 @@ from regard.core.errors import DataError, InputError, RegardError, RunError
 from regard.decoding.options import Beam, Greedy, Sampling
 from regard.runs.evaluate import evaluate, scored_splits
 from regard.runs.folder import RunFolder
+from regard.runs.integrity import read_summary, scored_corpus
 from regard.runs.journal import MetricsFile
-from regard.runs.kept import held_out, read_summary
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.runs.significance import significance
@@ -566,7 +566,7 @@ def test_splits_that_were_set_aside_stay_those_that_were_drawn(tmp_path: Path) -
     drawn_again = load_corpus(run.recipe)
     for split, before in drawn.items():
         assert [pair.source for pair in drawn_again.splits[split]] != before
-    kept = held_out(run.folder, drawn_again).splits
+    kept = scored_corpus(run.folder, drawn_again).splits
     assert {split: [pair.source for pair in own] for split, own in kept.items()} == drawn
     (out / "test.jsonl").rename(tmp_path / "test.jsonl")
     with pytest.raises(RunError, match=r"by the hashes in summary\.json: test\.jsonl; put the run's own back"):
@@ -575,11 +575,11 @@ def test_splits_that_were_set_aside_stay_those_that_were_drawn(tmp_path: Path) -
     (out / "validation.jsonl").write_text("broken\n", encoding="utf-8")
     with pytest.raises(RunError, match=r"by the hashes in summary\.json: validation\.jsonl; put the run's own back"):
         regard.load(out)
-    with pytest.raises(RunError, match=r"validation\.jsonl is not as the run left it: it holds lines that are no JSON"):
-        held_out(run.folder, drawn_again)
+    with pytest.raises(RunError, match=r"validation\.jsonl is not.* it holds lines that are not JSON"):
+        scored_corpus(run.folder, drawn_again)
     (out / "validation.jsonl").write_text('{"text": "a"}\n', encoding="utf-8")
     with pytest.raises(RunError, match=r"validation\.jsonl holds other things than examples of kind Pair"):
-        held_out(run.folder, drawn_again)
+        scored_corpus(run.folder, drawn_again)
     (out / "summary.json").unlink()
     with pytest.raises(RunError, match=r"the training files are not those with which .*run was begun.*begin a new run"):
         regard.train(out / "recipe.toml", out, resume=True)

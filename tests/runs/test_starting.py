@@ -236,10 +236,10 @@ def test_a_child_translator_keeps_the_vectors_of_words_on_both_sides(tmp_path: P
 
 
 def test_lower_layers_move_more_slowly(parent: Path) -> None:
-    from regard.training.layer_decay import layer_shares
+    from regard.training.layer_decay import layer_scales
 
     model = load(parent).model
-    shares = layer_shares(model, 0.5)
+    shares = layer_scales(model, 0.5)
     by_name = {name: shares[parameter] for name, parameter in model.named_parameters()}
     assert by_name["embedding.weight"] == by_name["position.table_SD"] == by_name["norm.weight"] == 0.125
     assert by_name["layers.0.attention.project.weight"] == 0.25

@@ -309,8 +309,8 @@ def test_what_is_no_picture_is_refused_with_a_word(tmp_path: Path) -> None:
     pipe = regard.pipeline("image-classification", model=picture_run())
     (tmp_path / "cut.png").write_bytes(pictures()[0].read_bytes()[:50])
     for wrong, words in (
-        ("nowhere.png", "there is no file 'nowhere.png'"), (tmp_path / "cut.png", "is no readable picture"),
-        (np.zeros((3, 3)), "is no picture; bytes of rows × columns are expected"),
+        ("nowhere.png", "there is no file 'nowhere.png'"), (tmp_path / "cut.png", "is not a readable picture"),
+        (np.zeros((3, 3)), "is not a picture; bytes of rows × columns are expected"),
     ):  # fmt: skip
         with pytest.raises(DataError, match=words):
             pipe(wrong)

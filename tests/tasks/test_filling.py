@@ -17,7 +17,7 @@ from regard.core.ports import text_ports
 from regard.data.modalities.text.word_pieces import MASK, WordPieceTokenizer
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
-from regard.tasks.hidden.filling import Filling, Guess, ways
+from regard.tasks.masked.filling import Filling, Guess, ways
 
 TEXTS = ["The walking cat talked on the mat .", "the dogs walked, talking to a cat !"] * 3
 PIECES = WordPieceTokenizer(vocabulary=70).train(TEXTS)

@@ -27,7 +27,7 @@ from regard.decoding.options import Greedy
 from regard.runs.evaluate import evaluate
 from regard.runs.journal import SilentObserver
 from regard.runs.recipe import Recipe
-from regard.tasks.hidden.masking import Masking, document_spans, joined_spans
+from regard.tasks.masked.masking import Masking, document_spans, joined_spans
 from regard.tasks.masked_language_modelling import MaskedLanguageModelConfig, MaskedLanguageModelling
 
 CPU = torch.device("cpu")

@@ -123,7 +123,7 @@ def test_given_files_are_scored_with_trees_in_brackets_or_linearised(parser: Run
         assert (scores["bracket_f1"], scores["exact_match"], scores["sentences"]) == (1.0, 1.0, 2)
         assert scores["token_accuracy"] == 1
     (tmp_path / "wrong").write_text("(S (NP (DT the)))\n(S", encoding="utf-8")
-    with pytest.raises(DataError, match=r"(?s)no trees over the words of their sentences: 2 .*line 1: .*3 words"):
+    with pytest.raises(DataError, match=r"(?s)not trees over the words of their sentences: 2 .*line 1: .*3 words"):
         evaluate(parser, source=tmp_path / "in.txt", reference=tmp_path / "wrong")
 
 

@@ -273,7 +273,7 @@ def test_schemes() -> None:
     with pytest.raises(DataError, match="a tag is O, or begins with B- or I-") as caught:
         tagging(scheme="bio")
     assert "- A\n  - B" in str(caught.value)
-    with pytest.raises(OptionError, match="no BIO tags"):
+    with pytest.raises(OptionError, match="not BIO tags"):
         task = tagging()
         task.entities(session(task), ["cats sleep"])
 

@@ -18,10 +18,10 @@ from regard.training.muon import (
     POLYNOMIALS,
     Muon,
     MuonConfig,
+    iterate_directly,
+    iterate_on_gram,
     orthogonalise,
-    stacked_in,
-    through_gram,
-    through_iterates,
+    stacked_parameters,
 )
 from regard.training.optimizers import AdamConfig, AdamWConfig, Optimizers
 
@@ -125,7 +125,7 @@ def test_orthogonalising_moves_singular_values_and_leaves_the_directions(shape: 
 def test_both_ways_to_orthogonalise_agree(shape: tuple[int, int]) -> None:
     torch.manual_seed(7)
     matrices_NAB = torch.randn(3, *shape) / 10
-    assert torch.allclose(through_gram(matrices_NAB), through_iterates(matrices_NAB), atol=1e-4)
+    assert torch.allclose(iterate_on_gram(matrices_NAB), iterate_directly(matrices_NAB), atol=1e-4)
 
 
 @pytest.mark.parametrize("shape", [(2, 32, 32), (2, 32, 80)])
@@ -199,7 +199,7 @@ def test_matrices_that_stand_on_one_another_step_as_if_each_were_alone() -> None
         alone = [nn.Parameter(matrix.clone()) for matrix in weight.detach().split(rows)]
         for matrix, gradient in zip(alone, weight.grad.split(rows), strict=True):
             matrix.grad = gradient
-        for matrices, stacked in ((alone, {}), ([weight], stacked_in(model))):
+        for matrices, stacked in ((alone, {}), ([weight], stacked_parameters(model))):
             Muon(matrices, lr=0.1, momentum=0.9, weight_decay=0.3, stacked=stacked).step()
         assert torch.allclose(weight, torch.cat(alone), atol=1e-6)
 

@@ -1,4 +1,4 @@
-"""Files instead of a recipe: what they hold is looked at, said, and becomes a recipe."""
+"""Files instead of a recipe: looks at them, says what they hold, and makes a recipe."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
-from regard.cli.console import notes, plain, say
+from regard.cli.console import escape_markup, notes, say
 from regard.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ def from_files(
     told("looking at the files")
     found = discover([Path(one) for one in given], wishes)
     for line in found.observations:
-        say(f"[dim]found[/dim]    {plain(line)}", to=notes)
+        say(f"[dim]found[/dim]    {escape_markup(line)}", to=notes)
     for line in found.reasons:
-        say(f"[dim]so[/dim]       {plain(line)}", to=notes)
+        say(f"[dim]so[/dim]       {escape_markup(line)}", to=notes)
     for line in found.warnings:
-        say(f"[yellow]mind[/yellow]     {plain(line)}", to=notes)
+        say(f"[yellow]note[/yellow]     {escape_markup(line)}", to=notes)
     proposal = propose(found, Path(given[0]).resolve().name.split(".")[0] or "recipe")
     decided = [proposal]
 
@@ -67,8 +67,8 @@ def from_files(
         made, recipe = decide_size(proposal, gathered, deadline, settings, told)
         decided.append(made)
         for one in made.decisions:
-            why = f"  [dim]{plain(one.reason)}[/dim]" if one.reason else ""
-            say(f"[dim]decided[/dim]  {plain(one.line())}{why}", to=notes)
+            why = f"  [dim]{escape_markup(one.reason)}[/dim]" if one.reason else ""
+            say(f"[dim]decided[/dim]  {escape_markup(one.line())}{why}", to=notes)
         return recipe
 
     return Automatic(proposal.first().recipe(*settings), decide, lambda: decided[-1])
@@ -78,5 +78,6 @@ def check_files(given: Sequence[str], named: Sequence[str]) -> None:
     """Options about columns belong to files."""
     if named and is_recipe(given):
         raise OptionError(
-            f"{', '.join(named)} say what is in files that a model is to be trained on; a recipe says that in [data]"
+            f"{', '.join(named)} describe files to train on; with a recipe, set its "
+            "[data] keys instead: --set data.KEY=VALUE"
         )

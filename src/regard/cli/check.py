@@ -1,4 +1,4 @@
-"""``regard check``: does a run give the same answers whichever way it is asked?"""
+"""``regard check``: does a run give the same answers in every way it can be run?"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from regard.cli.console import JSON_OPTION, notes, plain, say, write_json
+from regard.cli.console import JSON_OPTION, escape_markup, notes, say, write_json
 
 EXAMPLES = """\b
 Examples:
@@ -44,13 +44,13 @@ def check(
 def line(one: Any) -> str:
     """A mark, the largest difference beside what is tolerated, and where another token would have been written."""
     if one.skipped:
-        return f"[dim]–  {one.name.ljust(12)} {plain(one.what)}: not done, {plain(one.skipped)}[/dim]"
+        return f"[dim]–  {one.name.ljust(12)} {escape_markup(one.what)}: not done, {escape_markup(one.skipped)}[/dim]"
     mark = "[green]✓[/green]" if one.holds else "[bold red]✗[/bold red]"
     first = f"the same {one.unit}s"
     if one.first >= 0:
         first = f"first other {one.unit} at position {one.first + 1}: {one.token!r}, {one.other!r}"
-    figures = f"{one.difference:.1e} (at most {one.tolerance:.1e}), {plain(first)}"
-    return f"{mark}  {one.name.ljust(12)} {plain(one.what)}: {figures}"
+    figures = f"{one.difference:.1e} (at most {one.tolerance:.1e}), {escape_markup(first)}"
+    return f"{mark}  {one.name.ljust(12)} {escape_markup(one.what)}: {figures}"
 
 
 check.__doc__ = f"{check.__doc__}\n\n{EXAMPLES}"

@@ -1,4 +1,4 @@
-"""``regard compare``: recipes trained under one roof, with one score and one report."""
+"""``regard compare``: trains recipes on the same data with the same budget and reports them side by side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from regard.cli.console import JSON_OPTION, TrainingBar, counting, notes, plain, say, write_json
+from regard.cli.console import JSON_OPTION, TrainingBar, counting, escape_markup, notes, say, write_json
 from regard.core.errors import OptionError
 
 EXAMPLES = """\b
@@ -57,11 +57,11 @@ def compare(
     comparison = Comparison.of(recipes, out, given, numbers(seeds, "--seeds"), settings)
     lengths = sorted(numbers(long_sequences, "--long-sequences")) if long_sequences is not None else []
     tell = partial(say, to=notes)
-    entries = comparison.decide(lambda text: tell(plain(text)))
+    entries = comparison.decide(lambda text: tell(escape_markup(text)))
     results = []
     try:
         for place, entry in enumerate(entries, start=1):
-            say(f"[bold]{place}/{len(entries)}  {plain(entry.name)}[/bold], seed {entry.seed}, "
+            say(f"[bold]{place}/{len(entries)}  {escape_markup(entry.name)}[/bold], seed {entry.seed}, "
                 f"{entry.recipe.training.steps:,} steps", to=notes)  # fmt: skip
             with TrainingBar(entry.folder, entry.recipe.input.unit) as bar:
                 trained = train_entry(entry, [bar])
@@ -70,13 +70,13 @@ def compare(
     except (Interrupted, KeyboardInterrupt):
         say("stopped; the same command goes on from here", to=notes)
         raise typer.Exit(130) from None
-    report = report_of(comparison, results, cost_seconds, lengths, lambda text: tell(plain(text)))
+    report = report_of(comparison, results, cost_seconds, lengths, lambda text: tell(escape_markup(text)))
     written = write_report(report, out)
     if as_json:
         write_json({**report.as_dict(), "page": str(written)})
         return
     show(report)
-    say(plain(f"report: {written}"))
+    say(escape_markup(f"report: {written}"))
 
 
 def numbers(text: str, option: str) -> list[int]:
@@ -85,7 +85,7 @@ def numbers(text: str, option: str) -> list[int]:
     except ValueError:
         raise OptionError(f"{option} takes whole numbers separated by commas, as 1,2,3; found {text!r}") from None
     if len(set(found)) != len(found) or min(found) < 1:
-        raise OptionError(f"{option} takes different numbers from 1 on; found {text!r}")
+        raise OptionError(f"{option} takes distinct numbers, 1 or higher; found {text!r}")
     return found
 
 
@@ -98,7 +98,7 @@ def show(report: Any) -> None:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for number, (name, *figures) in enumerate(lines):
         rest = "  ".join(figure.rjust(width) for figure, width in zip(figures, widths[1:], strict=True))
-        say(plain(f"{name.ljust(widths[0])}  {rest}"), style="" if number else "dim")
+        say(escape_markup(f"{name.ljust(widths[0])}  {rest}"), style="" if number else "dim")
 
 
 compare.__doc__ = f"{compare.__doc__}\n\n{EXAMPLES}"

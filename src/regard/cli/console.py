@@ -1,4 +1,4 @@
-"""What the user sees: colour that turns off, progress bars on standard error, JSON alone on standard output."""
+"""Output for the user: colour that can be turned off, progress bars on standard error, JSON on standard output."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def say(text: str, *, to: Console = console, style: str = "") -> None:
     to.print(text, style=style, soft_wrap=True)
 
 
-def plain(text: Any) -> str:
+def escape_markup(text: Any) -> str:
     """What came from outside is printed as it stands: brackets in it are no markup."""
     return escape(str(text))
 
@@ -58,7 +58,7 @@ def check_output() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (for as long as the process lives)
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-        raise OptionError("standard output is closed; send it to /dev/null if nobody wants it")
+        raise OptionError("standard output is closed; redirect it to /dev/null if you do not need it")
 
 
 def discard_output() -> None:
@@ -165,7 +165,7 @@ class TrainingBar(SilentObserver):
         say(f"step {step}: validation loss [bold]{figures['loss']:.4f}[/bold]{rest}", to=notes)
 
     def on_message(self, message: str) -> None:
-        say(f"[yellow]note:[/yellow] {plain(message)}", to=notes)
+        say(f"[yellow]note:[/yellow] {escape_markup(message)}", to=notes)
 
     def on_end(self, step: int) -> None:
         self.bar.stop()

@@ -1,4 +1,4 @@
-"""``regard demo``: the whole line in a few minutes, on sentences of the small world."""
+"""``regard demo``: trains, scores and shows a translator of the small world in a few minutes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.console import JSON_OPTION, SilentObserver, TrainingBar, counting, notes, plain, say, write_json
+from regard.cli.console import JSON_OPTION, SilentObserver, TrainingBar, counting, escape_markup, notes, say, write_json
 from regard.cli.tables.score_tables import show_scores
 from regard.core.errors import OptionError
 
@@ -80,10 +80,10 @@ def demo(
     say("\n[bold]3. translating[/bold]")
     width = max(map(len, SENTENCES))
     for source, target in zip(SENTENCES, translations, strict=True):
-        say(f"   {source:<{width}} [dim]→[/dim] [bold]{plain(target)}[/bold]")
+        say(f"   {source:<{width}} [dim]→[/dim] [bold]{escape_markup(target)}[/bold]")
     show_alignment(run, found[0])
-    say(f"\nthe page: [bold]{plain(page)}[/bold]")
-    say(plain(f"next: regard predict {run_folder} \"the small bird sings\""), style="dim")
+    say(f"\nthe page: [bold]{escape_markup(page)}[/bold]")
+    say(escape_markup(f"next: regard predict {run_folder} \"the small bird sings\""), style="dim")
 
 
 class DemoMarker(SilentObserver):
@@ -124,7 +124,7 @@ def show_alignment(run: Run, weights: WordWeights) -> None:
     for row, target in zip(matrix, weights.target_words):
         best = int(row.argmax())
         bar = "█" * round(float(row[best]) * 20)
-        say(f"   {plain(target):>12} ← {weights.source_words[best]:<12} [dim]{row[best]:.2f}[/dim] {bar}")
+        say(f"   {escape_markup(target):>12} ← {weights.source_words[best]:<12} [dim]{row[best]:.2f}[/dim] {bar}")
 
 
 def write_page(path: Path, run: Run, scores: dict[str, Any], found: list[WordWeights], seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""``regard evaluate``: a run is scored, alone or against another."""
+"""``regard evaluate``: scores a run, alone or against another."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 import typer
 
 from regard.cli.console import JSON_OPTION, counting, flag, write_json
+from regard.cli.options.applicable import check_applicable, evaluation_options
 from regard.cli.options.engine import ENGINE, ENGINE_DTYPE, with_engine
-from regard.cli.options.refusing import check_useful, uses_in_evaluation
-from regard.cli.options.strategy import BEAM, GREEDY, choose
+from regard.cli.options.strategy import BEAM, GREEDY, choose_strategy
 from regard.cli.tables.score_tables import show_scores
 from regard.core.errors import OptionError
 
@@ -57,7 +57,7 @@ def evaluate(
     if data and source is not None:
         raise OptionError("--data and --source both name what is scored; give one of them")
     if settings and not data:
-        raise OptionError("--set says how the files of --data are read; name them with --data")
+        raise OptionError("--set changes how the files of --data are read; give --data too")
     if yardsticks is not None and source is not None:
         raise OptionError(
             "simple methods are scored on the run's own test split and on --data; leave out --yardsticks and "
@@ -69,12 +69,12 @@ def evaluate(
     from regard.runs.significance import check_comparable, significance
 
     loaded = load(run)
-    check_useful(loaded, uses_in_evaluation(loaded), {"beam": beam, "greedy": greedy})
+    check_applicable(loaded, evaluation_options(loaded), {"beam": beam, "greedy": greedy})
     loaded = with_engine(loaded, engine, engine_dtype)
     other = None if against is None else with_engine(load(against), engine, engine_dtype)
     if other is not None:
         check_comparable(loaded, other)
-    options = choose(loaded.recipe.decoding, beam=beam, greedy=greedy)
+    options = choose_strategy(loaded.recipe.decoding, beam=beam, greedy=greedy)
     with counting("scoring") as progress:
         scores = score(
             loaded, source=source or "", reference=reference or "", data=data, settings=settings, options=options,

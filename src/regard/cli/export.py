@@ -1,4 +1,4 @@
-"""``regard export``: a run becomes a folder that others read."""
+"""``regard export``: writes a run for Hugging Face, ONNX or CTranslate2."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.console import JSON_OPTION, plain, say, write_json
+from regard.cli.console import JSON_OPTION, escape_markup, say, write_json
 from regard.core.errors import OptionError
 
 EXAMPLES = """\b
@@ -20,7 +20,7 @@ Examples:
 FORMATS = "huggingface (gpt, llama, transformer, bert), onnx (all but bert), or ctranslate2 (gpt, llama, transformer)."
 NEXT = {
     "huggingface": 'transformers.{loader}.from_pretrained("{folder}")',
-    "onnx": "{loader}; {folder}/regard.json says what the graphs take and give",
+    "onnx": "{loader}; {folder}/regard.json lists the inputs and outputs of each graph",
     "ctranslate2": 'ctranslate2.{loader}("{folder}")',
 }
 """What to do with what was written."""
@@ -35,7 +35,7 @@ def export(
     ),
     as_json: bool = JSON_OPTION,
 ) -> None:
-    """Write a run in a format that others read."""
+    """Export a run to Hugging Face, ONNX or CTranslate2."""
     from regard.interop.exporting import export as write
 
     if dtype == "":
@@ -44,9 +44,9 @@ def export(
     if as_json:
         write_json(asdict(exported))
         return
-    say(f"[bold]{plain(exported.folder)}[/bold]: {exported.architecture}, {exported.parameters:,} parameters")
+    say(f"[bold]{escape_markup(exported.folder)}[/bold]: {exported.architecture}, {exported.parameters:,} parameters")
     opened = NEXT[exported.target].format(loader=exported.loader, folder=exported.folder)
-    say(plain(f"next: {opened}"), style="dim")
+    say(escape_markup(f"next: {opened}"), style="dim")
 
 
 export.__doc__ = f"{export.__doc__}\n\n{EXAMPLES}"

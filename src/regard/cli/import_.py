@@ -1,4 +1,4 @@
-"""``regard import``: somebody else's model becomes a run."""
+"""``regard import``: turns a Hugging Face folder into a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.console import JSON_OPTION, flag, notes, plain, say, write_json
+from regard.cli.console import JSON_OPTION, escape_markup, flag, notes, say, write_json
 
 EXAMPLES = """\b
 Examples:
@@ -35,15 +35,15 @@ def import_(
 
     imported = import_folder(folder, out, convert=convert, ignored=ignored)
     for note in imported.notes:
-        say(f"[yellow]note:[/yellow] {plain(note)}", to=notes)
+        say(f"[yellow]note:[/yellow] {escape_markup(note)}", to=notes)
     if as_json:
         write_json(asdict(imported))
         return
     say(
-        f"[bold]{plain(imported.run)}[/bold]: {imported.architecture}, {imported.parameters:,} parameters, "
+        f"[bold]{escape_markup(imported.run)}[/bold]: {imported.architecture}, {imported.parameters:,} parameters, "
         f"{imported.pieces:,} pieces, context {imported.context:,}"
     )
-    say(plain(f'next: regard predict {out} "{GIVEN[imported.task]}"'), style="dim")
+    say(escape_markup(f'next: regard predict {out} "{GIVEN[imported.task]}"'), style="dim")
 
 
 import_.__doc__ = f"{import_.__doc__}\n\n{EXAMPLES}"

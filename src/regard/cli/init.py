@@ -1,4 +1,4 @@
-"""``regard init``: files of your own become a recipe, with the reason for every choice."""
+"""``regard init``: writes a recipe for files of your own, with the reason for every choice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from regard.cli.automatic import (
     from_files,
     is_recipe,
 )  # fmt: skip
-from regard.cli.console import JSON_OPTION, notes, plain, say, write_json
+from regard.cli.console import JSON_OPTION, escape_markup, notes, say, write_json
 from regard.core.errors import OptionError
 
 EXAMPLES = """\b
@@ -61,12 +61,12 @@ def init(
         raise OptionError(f"--budget is a time here, as 10m; found {budget!r}")
 
     def told(text: str) -> None:
-        say(f"[dim]{plain(text)} …[/dim]", to=notes)
+        say(f"[dim]{escape_markup(text)} …[/dim]", to=notes)
 
     deadline = Deadline(given.seconds, time.monotonic())
     wishes = Wishes(task, source_column, target_column, text_column, second_column, label_column)
     made = from_files(files, wishes, settings, deadline, told)
-    machine.keep_freed_memory()
+    machine.tune_allocator()
     machine.set_threads(made.recipe.training.threads)
     with tempfile.TemporaryDirectory() as folder:
         told("reading the data")
@@ -77,8 +77,8 @@ def init(
     if as_json:
         write_json({"recipe": str(out), "toml": text})
         return
-    say(f"[bold]{plain(out)}[/bold] is written", to=notes)
-    say(plain(f"next: regard train {out} --out runs/{out.stem}"), style="dim")
+    say(f"[bold]{escape_markup(out)}[/bold] is written", to=notes)
+    say(escape_markup(f"next: regard train {out} --out runs/{out.stem}"), style="dim")
 
 
 init.__doc__ = f"{init.__doc__}\n\n{EXAMPLES}"

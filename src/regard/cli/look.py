@@ -1,4 +1,4 @@
-"""``regard look``: a page that shows what happens inside a model on a text, and one for the idea of attention."""
+"""``regard look``: a page that shows what happens inside a model on a text, and one on the idea of attention."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from regard.cli.console import JSON_OPTION, counting, flag, plain, say, write_json
-from regard.cli.options.strategy import said
+from regard.cli.console import JSON_OPTION, counting, escape_markup, flag, say, write_json
+from regard.cli.options.strategy import given_options
 from regard.core.config import nearest
 from regard.core.errors import OptionError
 from regard.core.files import write_text
@@ -50,8 +50,8 @@ def look(
         None, "--figure", metavar="NAME",
         help="Write this figure alone, no page; --out names a .svg, .png or .json. An unknown name lists all.",
     ),
-    layers: str = typer.Option(None, "--layers", metavar="N,…", help="Show only these in full, counted from 0."),
-    heads: str = typer.Option(None, "--heads", metavar="N,…", help="Show only these in full, counted from 0."),
+    layers: str = typer.Option(None, "--layers", metavar="N,…", help="Show only these layers in full, from 0."),
+    heads: str = typer.Option(None, "--heads", metavar="N,…", help="Show only these heads in full, from 0."),
     idea: bool = flag("--idea", "Write an interactive page about the idea of attention; needs no run."),
     as_json: bool = JSON_OPTION,
 ) -> None:
@@ -59,7 +59,7 @@ def look(
     from regard.inspection.look.heads import Wanted
 
     if idea:
-        others = said({"png": png, "svg": svg, "figure": figure, "layers": layers, "heads": heads})
+        others = given_options({"png": png, "svg": svg, "figure": figure, "layers": layers, "heads": heads})
         if run is not None or target or others:
             raise OptionError("--idea is a page by itself; leave out run, texts and all options but --out and --open")
         from regard.inspection.look.page import idea_page
@@ -124,7 +124,7 @@ def draw_one(made: list[Drawing], name: str, out: Path, *, open_: bool, as_json:
     if as_json:
         write_json({"figure": str(out), "name": name})
     else:
-        say(plain(f"figure: {out}"))
+        say(escape_markup(f"figure: {out}"))
     if open_:
         webbrowser.open(out.resolve().as_uri())
 
@@ -146,8 +146,8 @@ def _finish(path: Path, page: str, left_out: list[str], *, open_: bool, as_json:
         write_json({"page": str(path), "bytes": len(page.encode()), "left_out": left_out})
     else:
         for sentence in left_out:
-            say(plain(sentence), style="dim")
-        say(plain(f"page: {path}"))
+            say(escape_markup(sentence), style="dim")
+        say(escape_markup(f"page: {path}"))
     if open_:
         webbrowser.open(path.resolve().as_uri())
 

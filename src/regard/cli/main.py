@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from regard.cli import check, compare, demo, evaluate, export, import_, init, look, predict, recipes, search, train
-from regard.cli.console import check_output, discard_output, flag, notes, plain, say, without_colour
+from regard.cli.console import check_output, discard_output, escape_markup, flag, notes, say, without_colour
 from regard.core.errors import RegardError
 
 app = typer.Typer(
@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> Any:
     except (RegardError, OSError) as error:
         if debug:
             raise
-        say(f"[bold red]error:[/bold red] {plain(_in_words(error))}", to=notes)
+        say(f"[bold red]error:[/bold red] {escape_markup(_in_words(error))}", to=notes)
         raise SystemExit(1) from None
     except KeyboardInterrupt:
         say("stopped", to=notes)

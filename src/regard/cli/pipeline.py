@@ -1,4 +1,4 @@
-"""``regard.pipeline``: a task by name, a run, and it is called like a function; without a run it trains a small one."""
+"""``regard.pipeline``: a function for a task, from a run; without a run it trains a small one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from regard import __version__
-from regard.cli.console import TrainingBar, notes, plain, say
+from regard.cli.console import TrainingBar, escape_markup, notes, say
 from regard.core.errors import OptionError
 from regard.data.modalities.text.token_files import cache_folder
 from regard.runs.load import Run, load
@@ -46,7 +46,7 @@ def trained_default(name: str) -> Path:
         return folder
     say(
         f"no model is named for the pipeline {name!r}: a small one is trained now on the small world (recipe "
-        f"{recipe}) and kept in {plain(folder)}",
+        f"{recipe}) and kept in {escape_markup(folder)}",
         to=notes,
     )
     making = folder.with_name(f".{recipe}.part")

@@ -1,4 +1,4 @@
-"""``regard predict``: texts in, answers out, order kept; or a prompt, and how it goes on."""
+"""``regard predict``: answers inputs in order, or continues a prompt."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from regard.cli.console import JSON_OPTION, flag
+from regard.cli.options.applicable import check_applicable, generates, prediction_options
 from regard.cli.options.engine import ENGINE, ENGINE_DTYPE, with_engine
-from regard.cli.options.refusing import check_useful, generates, uses_in_prediction
-from regard.cli.options.strategy import BEAM, GREEDY, WAYS, choose
+from regard.cli.options.strategy import BEAM, DECODING_OPTIONS, GREEDY, choose_strategy
 from regard.cli.predicting.combinations import check_combination
 from regard.cli.predicting.forecasts import WithFigure, check_figure
-from regard.cli.predicting.inputs import Inputs, from_file, from_standard_input, from_words, readable
+from regard.cli.predicting.inputs import Inputs, from_arguments, from_file, from_standard_input, readable
 from regard.cli.predicting.prompting import FewShot, OutputStyle, continue_prompt, interactive_session
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def predict(
     from regard.runs.load import load
 
     loaded = load(run)
-    check_useful(loaded, uses_in_prediction(loaded), given)
+    check_applicable(loaded, prediction_options(loaded), given)
     loaded = with_engine(loaded, engine, engine_dtype)
     options = strategy_for(loaded, given)
     style = OutputStyle(tuple(stop), echo, keep_end, FewShot.read(shots) if shots is not None else FewShot())
@@ -124,7 +124,7 @@ def predict(
     elif prompt is not None:
         continue_prompt(loaded, readable([prompt])[0], options, style, as_json=as_json)
     else:
-        inputs = from_words(texts) if texts else from_file(file) if file is not None else from_standard_input()
+        inputs = from_arguments(texts) if texts else from_file(file) if file is not None else from_standard_input()
         answer_inputs(loaded, options, style, inputs, given, invocation.find_root().obj or ["predict"])
 
 
@@ -135,7 +135,8 @@ def strategy_for(run: Run, given: dict[str, Any]) -> Strategy:
     number = given["n_best"] or 1
     if not generates(run):
         return Beam(size=number, n_best=number)
-    return choose(run.recipe.decoding, **{name: given[name] for name in (*WAYS, "max_tokens")}, n_best=number)
+    options = {name: given[name] for name in (*DECODING_OPTIONS, "max_tokens")}
+    return choose_strategy(run.recipe.decoding, **options, n_best=number)
 
 
 def answer_inputs(

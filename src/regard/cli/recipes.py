@@ -1,4 +1,4 @@
-"""``regard recipes``: what can be trained without writing a line."""
+"""``regard recipes``: lists and shows the shipped recipes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.console import JSON_OPTION, console, flag, notes, plain, say, write_json
+from regard.cli.console import JSON_OPTION, console, escape_markup, flag, notes, say, write_json
 from regard.core.config import nearest
 from regard.core.errors import RecipeError
 
@@ -58,7 +58,7 @@ def list_recipes(as_json: bool = JSON_OPTION) -> None:
         say(f"[dim]{group}[/dim]")
         for name in names:
             line = textwrap.fill(f"  {name:<{column}}{described[name]}", room, subsequent_indent=" " * (column + 2))
-            say(f"  [bold]{name}[/bold]{plain(line.removeprefix(f'  {name}'))}")
+            say(f"  [bold]{name}[/bold]{escape_markup(line.removeprefix(f'  {name}'))}")
     for name, members in sets.items():
         say(f"[dim]regard compare {name}: {', '.join(members)}[/dim]", to=notes)
 
@@ -78,7 +78,7 @@ def show_recipe(
     """
     shipped = _shipped()
     if name not in shipped:
-        raise RecipeError(f"there is no recipe {name!r}{nearest(name, shipped)}; shipped are {', '.join(shipped)}")
+        raise RecipeError(f"there is no recipe {name!r}{nearest(name, shipped)}; shipped recipes: {', '.join(shipped)}")
     text = shipped[name].read_text(encoding="utf-8")
     if full:
         from regard.runs.recipe import Recipe

@@ -1,4 +1,4 @@
-"""``regard search``: the lines of a file that mean what is asked for."""
+"""``regard search``: finds the lines of a file that are nearest in meaning to a query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``regard train``: a recipe becomes a run folder."""
+"""``regard train``: trains a recipe, or files of your own, into a run folder."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from regard.cli.automatic import (
     from_files,
     is_recipe,
 )  # fmt: skip
-from regard.cli.console import JSON_OPTION, TrainingBar, flag, notes, plain, say, write_json
-from regard.cli.options.ranks import shared
+from regard.cli.console import JSON_OPTION, TrainingBar, escape_markup, flag, notes, say, write_json
+from regard.cli.options.ranks import launch_ranks
 from regard.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -86,11 +86,11 @@ def train(
     check_files(recipe, [f"--{name.replace('_', '-')}" for name, value in wishes.items() if value])
     words = ["train", *recipe, "--out", str(out), *(word for one in settings for word in ("--set", one))]
     words += [*(["--from", str(start)] if start is not None else []), *(["--resume"] if resume else [])]
-    with shared(ranks, words):
-        train_here(recipe, out, settings, start, budget, wishes, resume=resume, as_json=as_json)
+    with launch_ranks(ranks, words):
+        run_training(recipe, out, settings, start, budget, wishes, resume=resume, as_json=as_json)
 
 
-def train_here(
+def run_training(
     given: list[str],
     out: Path,
     settings: list[str],
@@ -116,47 +116,47 @@ def train_here(
         if budget:
             chosen, decide = within_budget(chosen, budget, bar, began)
     else:
-        chosen, decide = of_files(given, out, settings, budget, wishes, bar, began, resume=resume)
+        chosen, decide = recipe_of_files(given, out, settings, budget, wishes, bar, began, resume=resume)
     bar.unit = chosen.input.unit
     try:
         with bar:
             trained = run_training(chosen, out, resume=resume, observers=[bar], decide=decide)
     except Interrupted as stop:
-        again = plain(f"regard train {out}/recipe.toml --out {out} --resume")
+        again = escape_markup(f"regard train {out}/recipe.toml --out {out} --resume")
         say(f"stopped and saved after step {stop.step}; go on with:\n{again}", to=notes)
         raise typer.Exit(130) from None
     if os.environ.get("RANK", "0") != "0":
         return  # under torchrun the leading process speaks for all
     if not bar.total:
         say("this run was finished already; nothing was done", to=notes)
-    page = analysed(out) if bar.total and chosen.task.explains_itself else None
+    page = write_analysis_page(out) if bar.total and chosen.task.explains_itself else None
     if as_json:
         write_json(asdict(trained))
         return
     loss = trained.validation_loss
     say(
-        f"[bold]{plain(trained.run)}[/bold]: {trained.steps} steps in {trained.seconds:,.0f} s "
+        f"[bold]{escape_markup(trained.run)}[/bold]: {trained.steps} steps in {trained.seconds:,.0f} s "
         f"({trained.tokens_per_second:,.0f} {chosen.input.unit}/s)"
         + (f", validation loss {loss:.4f}" if math.isfinite(loss) else ", without validation")
     )
     if page is not None:
-        say(plain(f"what it has learned: {page}"))
+        say(escape_markup(f"what it has learned: {page}"))
     asked = chosen.task.example(chosen.tokenizer) if chosen.input.is_text else chosen.input.example
-    say(plain(f"next: regard evaluate {out}\n      regard predict {out} {asked}"), style="dim")
+    say(escape_markup(f"next: regard evaluate {out}\n      regard predict {out} {asked}"), style="dim")
 
 
-def analysed(out: Path) -> Path:
+def write_analysis_page(out: Path) -> Path:
     """The page about what has just been trained."""
     from regard.inspection.reports.writing import write_analysis
     from regard.inspection.reports.writing_page import writing_page
     from regard.runs.load import load
 
     run = load(out)
-    with notes.status("looking at what it has learned"):
+    with notes.status("analysing the trained model"):
         return write_analysis(run, writing_page)
 
 
-def of_files(
+def recipe_of_files(
     given: list[str],
     out: Path,
     settings: list[str],

@@ -1,4 +1,4 @@
-"""Typed answers: what a task finds for one input; the command line renders each by its type."""
+"""Typed answers: what a task predicts for one input; the command line renders each by its type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings that may be "auto": numbers that are decided once the rest of a recipe, and its data, are known."""
+"""Settings that may be "auto": numbers that follow from the rest of a recipe and from its data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the training loop may know about examples and batches, whatever they hold."""
+"""What the training loop knows about examples and batches of any task."""
 
 from __future__ import annotations
 

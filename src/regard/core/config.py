@@ -126,30 +126,30 @@ class Unused(ValueError):
         self.keys = tuple(reasons)
 
 
-MakesWay = Callable[[str, Sequence[str]], bool]
+DropsUnused = Callable[[str, Sequence[str]], bool]
 """Whether keys of a table that have no effect are left out instead of refused. The table's path ends in a dot."""
 
 
-def refused(table: str, keys: Sequence[str]) -> bool:
+def refuse_unused(table: str, keys: Sequence[str]) -> bool:
     """Where somebody writes a recipe: whoever says something without effect should know."""
     return False
 
 
-def left_out(table: str, keys: Sequence[str]) -> bool:
+def drop_unused(table: str, keys: Sequence[str]) -> bool:
     """Where a recipe was written out whole, with every key: nobody meant anything by those."""
     return True
 
 
-def for_settings(settings: Iterable[str], *, whole: bool = False) -> MakesWay:
+def drop_overridden(settings: Iterable[str], *, whole: bool = False) -> DropsUnused:
     """What a table says makes way for a setting that leaves it without effect, unless it was set itself; what a recipe
     says that was written out ``whole`` makes way for anything."""
     paths = set_paths(settings)
 
-    def makes_way(table: str, keys: Sequence[str]) -> bool:
+    def drops_unused(table: str, keys: Sequence[str]) -> bool:
         was_set = [path for path in paths for key in keys if f"{table}{key}.".startswith(f"{path}.")]
         return not was_set and (whole or any(path.startswith(table) for path in paths))
 
-    return makes_way
+    return drops_unused
 
 
 def set_paths(settings: Iterable[str]) -> list[str]:
@@ -165,18 +165,18 @@ def check_used(config: Config, unused: Mapping[str, str]) -> None:
 
 
 def parse(
-    cls: type[AnyConfig], tree: Mapping[str, Any], where: str = "recipe", makes_way: MakesWay = refused
+    cls: type[AnyConfig], tree: Mapping[str, Any], where: str = "recipe", drops_unused: DropsUnused = refuse_unused
 ) -> AnyConfig:
     """Validates a tree of tables into a configuration, or raises one error that lists every problem."""
     problems: list[str] = []
-    made = _parse(cls, tree, "", problems, makes_way)
+    made = _parse(cls, tree, "", problems, drops_unused)
     if problems or made is None:
         raise RecipeError(enumerate_problems(where, problems))
     return made
 
 
 def _parse(
-    cls: type[AnyConfig], tree: Mapping[str, Any], path: str, problems: list[str], makes_way: MakesWay
+    cls: type[AnyConfig], tree: Mapping[str, Any], path: str, problems: list[str], drops_unused: DropsUnused
 ) -> AnyConfig | None:
     values: dict[str, Any] = {}
     healthy = True
@@ -191,7 +191,7 @@ def _parse(
             healthy = False
             continue
         before = len(problems)
-        values[key] = _parse_value(field, value, here, problems, makes_way)
+        values[key] = _parse_value(field, value, here, problems, drops_unused)
         healthy &= len(problems) == before
     if not healthy:
         return None
@@ -199,8 +199,8 @@ def _parse(
         return cls.model_validate(values)
     except ValidationError as error:
         unused = [key for detail in error.errors() for key in _unused_keys(detail)]
-        if unused and makes_way(path, unused):
-            return _parse(cls, {key: tree[key] for key in tree if key not in unused}, path, problems, makes_way)
+        if unused and drops_unused(path, unused):
+            return _parse(cls, {key: tree[key] for key in tree if key not in unused}, path, problems, drops_unused)
         problems += [_in_words(path, detail) for detail in error.errors()]
         return None
 
@@ -231,14 +231,14 @@ def _unused_keys(detail: Any) -> tuple[str, ...]:
     return error.keys if isinstance(error, Unused) and not detail["loc"] else ()
 
 
-def _parse_value(field: FieldInfo, value: Any, here: str, problems: list[str], makes_way: MakesWay) -> Any:
+def _parse_value(field: FieldInfo, value: Any, here: str, problems: list[str], drops_unused: DropsUnused) -> Any:
     target = _table_type(field, value, here, problems)
     if target is None:
         return _tuples(value)
     if not isinstance(value, Mapping):
         problems.append(f"{here}: a table is expected, found {value!r}")
         return value
-    return _parse(target, value, f"{here}.", problems, makes_way)
+    return _parse(target, value, f"{here}.", problems, drops_unused)
 
 
 def _table_type(field: FieldInfo, value: Any, here: str, problems: list[str]) -> type[Config] | None:

@@ -1,4 +1,4 @@
-"""Files that are either there whole or not at all: atomic writing, checksums, JSON."""
+"""Atomic files: written completely or not at all; checksums; JSON."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def read_object(path: Path) -> dict[str, Any]:
     held = read_json(path)
     if not isinstance(held, dict):
         found = type(held).__name__
-        raise RunError(f"{path} holds no JSON object, as it should, but a {found}; put the right file back")
+        raise RunError(f"{path} holds no JSON object, as it should, but a {found}; restore the right file")
     return held
 
 

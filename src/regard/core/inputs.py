@@ -1,4 +1,4 @@
-"""What flows through a model, whatever it was made from: inputs, what a front makes of them, and states."""
+"""Data that flows through a model: inputs, embedded inputs, and states."""
 
 from __future__ import annotations
 

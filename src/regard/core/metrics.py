@@ -1,4 +1,4 @@
-"""Metrics: the figures by which runs of a task are compared, under which title, and whether more or less is better."""
+"""Metrics by which runs of a task are compared: their titles, and whether more or less is better."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packages that not every installation has: imported when they are needed, or refused with how to get them."""
+"""Optional packages: imported when needed; an error says how to install them."""
 
 from __future__ import annotations
 

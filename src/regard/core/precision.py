@@ -1,4 +1,4 @@
-"""In what number type products are computed, as wide as the weights or narrow, and by which library."""
+"""Number types of products (float32 or narrower), and the library that computes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probe: one input as a run's model sees it, for those who look inside, edit, check and export."""
+"""Probe: one input as a run's model sees it, for inspection, edits, checks and export."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Probe:
                 source_axis=Axis(tuple(self.source_axis.labels[place] for place in kept)),
             )
         if self.blank == UNKNOWN:
-            raise OptionError("nothing of this input can be hidden: there is no symbol to hide it behind")
+            raise OptionError("no token of this input can be masked: the tokenizer has no mask symbol")
         tokens_BT = self.inputs.values.clone()
         tokens_BT[:, position] = self.blank
         return replace(self, inputs=replace(self.inputs, values=tokens_BT))

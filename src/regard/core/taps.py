@@ -37,6 +37,7 @@ class Attention:
     rows: Sequence[int] | None = None
     calls: list[Call] = field(default_factory=list)
     asked: int = 0  # queries so far, kept or not
+    continued: bool = False  # whether it went on from a memory of its own, which its calls do not show
     _cuts: list[list[int] | None] = field(default_factory=list)  # rows to take of each call's weights; None: all
 
     @property
@@ -61,7 +62,12 @@ class Attention:
         if not self.mechanism.has_matrix:
             raise NoMatrix(
                 f"{self.name}: {type(self.mechanism).__name__} never forms attention weights, so there are none to "
-                "show; read what it answers with regard.core.taps.answers, or choose other names"
+                "show; read its outputs with regard.core.taps.record_attention_outputs, or choose other names"
+            )
+        if self.continued:
+            raise OptionError(
+                f"{self.name}: {type(self.mechanism).__name__} went on from a memory of its own, step by step, and "
+                "what stands in it is not recorded; record a pass over the whole text instead"
             )
         if not self.asked:
             raise OptionError(f"{self.name} was not called while it was recorded; run the model inside the block")
@@ -169,6 +175,7 @@ def record(
 def _recorder(tapped: Attention) -> Callable[..., None]:
     def hook(module: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         asked = arguments(inputs, named)
+        tapped.continued |= asked.get("cache") is not None
         tapped.keep(asked["q"], asked["k"], asked["mask"], asked.get("bias"))
 
     return hook
@@ -176,7 +183,7 @@ def _recorder(tapped: Attention) -> Callable[..., None]:
 
 def arguments(inputs: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
     """What a mechanism was called with, by name."""
-    return {**dict(zip(("q", "k", "v", "mask", "bias"), inputs)), **named}
+    return {**dict(zip(("q", "k", "v", "mask", "bias", "cache"), inputs)), **named}
 
 
 def attention_points(model: nn.Module) -> dict[str, nn.Module]:
@@ -207,7 +214,7 @@ def matching_attention(model: nn.Module, pattern: str) -> dict[str, nn.Module]:
     found = {name: mechanism for name, mechanism in points.items() if fnmatchcase(name, pattern)}
     if not found:
         raise OptionError(
-            f"no attention in this model is called {pattern!r}; there is: {', '.join(points) or 'none at all'}"
+            f"no attention in this model is called {pattern!r}; available: {', '.join(points) or 'none at all'}"
         )
     return found
 
@@ -217,18 +224,18 @@ def matching_modules(model: nn.Module, pattern: str) -> dict[str, nn.Module]:
     every = {name: module for name, module in model.named_modules() if name}
     found = {name: module for name, module in every.items() if fnmatchcase(name, pattern)}
     if not found:
-        raise OptionError(f"no module of this model is called {pattern!r}; there is: {', '.join(every)}")
+        raise OptionError(f"no module of this model is called {pattern!r}; available: {', '.join(every)}")
     return found
 
 
 @contextmanager
-def outputs(model: nn.Module, *names: str) -> Iterator[dict[str, Any]]:
+def last_outputs(model: nn.Module, *names: str) -> Iterator[dict[str, Any]]:
     """Keeps what the named modules gave last, by name: ``with outputs(model, "layers.0", "layers.1") as seen:``."""
     modules = dict(model.named_modules())
     unknown = [name for name in names if name not in modules]
     if unknown:
         raise OptionError(
-            f"no module of this model is called {', '.join(map(repr, unknown))}; there is: "
+            f"no module of this model is called {', '.join(map(repr, unknown))}; available: "
             f"{', '.join(filter(None, modules))}"
         )
     seen: dict[str, Any] = {}
@@ -237,7 +244,7 @@ def outputs(model: nn.Module, *names: str) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def passing(model: nn.Module, *patterns: str) -> Iterator[dict[str, list[Any]]]:
+def record_outputs(model: nn.Module, *patterns: str) -> Iterator[dict[str, list[Any]]]:
     """Keeps everything that matching modules give, call by call."""
     modules = {name: one for pattern in patterns for name, one in matching_modules(model, pattern).items()}
     seen: dict[str, list[Any]] = {name: [] for name in modules}
@@ -246,7 +253,7 @@ def passing(model: nn.Module, *patterns: str) -> Iterator[dict[str, list[Any]]]:
 
 
 @contextmanager
-def answers(model: nn.Module, pattern: str) -> Iterator[dict[str, list[Tensor]]]:
+def record_attention_outputs(model: nn.Module, pattern: str) -> Iterator[dict[str, list[Tensor]]]:
     """Keeps what matching attention answers, out_BHTV by head, call by call; also where there is no matrix."""
     mechanisms = matching_attention(model, pattern)
     seen: dict[str, list[Tensor]] = {name: [] for name in mechanisms}

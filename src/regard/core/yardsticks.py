@@ -1,4 +1,4 @@
-"""Yardstick: what a simple method reaches on the same examples, so that a model's scores can be judged."""
+"""Yardstick: what a simple method reaches on the same examples, to judge a model's scores by."""
 
 from __future__ import annotations
 

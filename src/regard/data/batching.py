@@ -64,7 +64,7 @@ def round_rows(rows: int) -> int:
     return rows - rows % min(8, 1 << (rows.bit_length() - 4)) if rows >= 16 else rows
 
 
-def telling(
+def with_progress(
     batches: Iterable[np.ndarray], total: int, progress: Callable[[int, int], None] | None
 ) -> Iterator[np.ndarray]:
     """The batches one by one; after each, whoever asked is told how many of all examples are done."""

@@ -68,7 +68,7 @@ class Corpus(Generic[AnyExample]):
     def training_texts(self, joint: bool) -> tuple[Iterator[str], ...]:
         """What tokenizers are trained on: one stream of texts for all, or where examples have two sides and the
         vocabulary is not joint, one for each."""
-        examples = having_texts(self.splits["train"])
+        examples = check_have_texts(self.splits["train"])
         sides = len(examples[0].sides()) if examples else 1
         if joint or sides == 1:
             return ((text for example in examples for side in example.sides() for text in side),)
@@ -85,7 +85,7 @@ def one_side(examples: Sequence[HasTexts], side: int) -> Iterator[str]:
     return (text for example in examples for text in example.sides()[side])
 
 
-def having_texts(examples: Sequence[Any]) -> Sequence[HasTexts]:
+def check_have_texts(examples: Sequence[Any]) -> Sequence[HasTexts]:
     """The same examples, after a look at the first of them."""
     if examples and not isinstance(examples[0], HasTexts):
         raise DataError(

@@ -1,4 +1,4 @@
-"""Examples: what can be learned from, and the kinds that are labelled, tagged or asked about, or texts alone."""
+"""Examples with a label, with tags, with questions, or of texts alone."""
 
 from __future__ import annotations
 

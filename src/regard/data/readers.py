@@ -110,7 +110,8 @@ class LineDecoder:
     def check(self) -> None:
         if self.wrong:
             raise DataError(
-                f"{self.where} is not valid UTF-8: {some(self.wrong)}. Convert it, e.g. with: iconv -f latin1 -t utf-8"
+                f"{self.where} is not valid UTF-8: {summarise(self.wrong)}. Convert it, e.g. with: "
+                "iconv -f latin1 -t utf-8"
             )
 
 
@@ -168,7 +169,7 @@ def _open(path: Path) -> IO[bytes]:
 def _broken(path: Path, whole: int, error: Exception) -> DataError:
     return DataError(
         f"{path}: the compressed file is truncated or broken after {whole:,} whole lines ({error}); "
-        "fetch it or compress it again"
+        "download it or compress it again"
     )
 
 
@@ -197,6 +198,6 @@ def _similar(path: Path) -> str:
     return f"; {len(names)} files are in that folder, none with a similar name"
 
 
-def some(problems: Sequence[str]) -> str:
+def summarise(problems: Sequence[str]) -> str:
     more = f" and {len(problems) - _SHOWN:,} more" if len(problems) > _SHOWN else ""
     return "; ".join(problems[:_SHOWN]) + more

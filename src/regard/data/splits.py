@@ -1,4 +1,4 @@
-"""Splits kept apart: test and validation splits where none are given, and examples that are there twice or in two."""
+"""Keeps splits apart: sets aside validation and test examples, and finds duplicates within and between splits."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from regard.core.config import nearest
 from regard.core.errors import DataError
-from regard.data.readers import COMPRESSIONS, byte_lines, read_lines, some, stream_lines
+from regard.data.readers import COMPRESSIONS, byte_lines, read_lines, stream_lines, summarise
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -123,13 +123,13 @@ def _plain(path: Path, separator: str) -> Iterator[Row]:
 def _other_widths(path: Path, separator: str, header: Sequence[str], width: int, wrong: Sequence[str]) -> str:
     if header:
         return (
-            f"{path}: its first line names {len(header)} columns ({', '.join(header)}), but {some(wrong)}; cells "
+            f"{path}: its first line names {len(header)} columns ({', '.join(header)}), but {summarise(wrong)}; cells "
             'with a separator or a line\'s end in them need quotation marks around them, as in "a, b"'
         )
     between = {"\t": "tab", ",": "comma", ";": "semicolon"}.get(separator, repr(separator))
     return (
-        f"{path}: exactly {width} columns with a {between} between them are needed, but {some(wrong)}. Take out the "
-        "others, or name the columns that you want in a first line and in the recipe's [data] table"
+        f"{path}: exactly {width} columns with a {between} between them are needed, but {summarise(wrong)}. Take out "
+        "the others, or name the columns that you want in a first line and in the recipe's [data] table"
     )
 
 
@@ -162,7 +162,7 @@ def _json(path: Path, columns: Sequence[str], layout: Layout) -> list[Row]:
     if wrong:
         raise DataError(
             f"{path}: every line must be a JSON object with {'text under ' if layout.only_text else ''}"
-            f"{', '.join(map(repr, columns))}, but {some(wrong)}. Correct these lines, or name other keys in the "
+            f"{', '.join(map(repr, columns))}, but {summarise(wrong)}. Correct these lines, or name other keys in the "
             "recipe's [data] table"
         )
     return rows
@@ -187,7 +187,7 @@ def _check_text(columns: Sequence[str], cells: Sequence[Any]) -> None:
             raise ValueError(f"{column!r} is not text but {json.dumps(cell)[:40]}")
         # "\ud800" is legal JSON but no character, and would fail far from here.
         if any("\ud800" <= character <= "\udfff" for character in cell):
-            raise ValueError(f"{column!r} holds half a surrogate pair, which is no character")
+            raise ValueError(f"{column!r} holds half a surrogate pair, which is not a character")
 
 
 def as_text(cell: Any) -> str:

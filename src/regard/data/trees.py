@@ -32,12 +32,12 @@ class Tree:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.label):
-            raise DataError(f"{self.label!r} is no label; one needs signs, and neither spaces nor brackets")
+            raise DataError(f"{self.label!r} is not a label; labels have characters, but no spaces or brackets")
         if not self.children:
             raise DataError(f"nothing is below {self.label!r}; give it phrases or words")
         for word in self.children:
             if isinstance(word, str) and not _WORD.fullmatch(word):
-                raise DataError(f"{word!r} is no word; one needs signs, and no spaces")
+                raise DataError(f"{word!r} is not a word; words have at least one character and no spaces")
 
     def __str__(self) -> str:
         """In brackets on one line, as Penn's treebank has it."""

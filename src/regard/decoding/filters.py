@@ -1,4 +1,4 @@
-"""What sampling leaves out: temperature, top-k, top-p and min-p, each as its definition reads."""
+"""Filters of sampling: temperature, top-k, top-p and min-p, each by its definition."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ USUALLY_ENOUGH = 256
 """Tokens that nearly always reach p together; only where they do not are whole rows sorted."""
 
 
-def heat(logits_RW: Tensor, temperature: float) -> Tensor:
+def apply_temperature(logits_RW: Tensor, temperature: float) -> Tensor:
     """Logits divided by the temperature: below 1 the probable becomes more probable, above 1 less."""
     # The best logit is moved to 0 first: a tiny temperature then overflows to -inf, never to infinity.
     return (logits_RW - logits_RW.amax(dim=-1, keepdim=True)) / temperature

@@ -1,4 +1,4 @@
-"""Greedy choice: the most probable token at every step."""
+"""Greedy decoding: the most probable token at every step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decoding strategies as settings: what may be set, in which range, and the search that each one builds."""
+"""Decoding strategies as settings: greedy, beam and sampling, each of which builds its search."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Strategy(Part):
         """How many answers each input gets."""
         return 1
 
-    def reseeded(self, by: int) -> Strategy:
+    def with_seed_offset(self, by: int) -> Strategy:
         """The same with another seed, where chance has a part in it."""
         return self
 
-    def alone(self) -> Strategy:
+    def single_row(self) -> Strategy:
         """The same with one row for each input, where rows do not depend on one another."""
         return self
 
@@ -78,7 +78,7 @@ class Beam(Strategy):
     stop: Literal["exact", "likely", "full"] = "exact"
 
     @model_validator(mode="after")
-    def _enough_beams(self) -> Beam:
+    def _check_size(self) -> Beam:
         if self.n_best > self.size:
             raise ValueError(
                 f"n_best is {self.n_best}, but a beam of size {self.size} only gathers {self.size}; "
@@ -114,7 +114,7 @@ class Sampling(Strategy):
 
     @field_validator("temperature")
     @classmethod
-    def _neither_frozen_nor_boiling(cls, temperature: float) -> float:
+    def _check_temperature(cls, temperature: float) -> float:
         if not 0.001 <= temperature <= 1000.0:
             raise ValueError(
                 f"found {temperature}, expected 0.001 to 1000; "
@@ -130,10 +130,10 @@ class Sampling(Strategy):
     def answers(self) -> int:
         return self.n_best
 
-    def reseeded(self, by: int) -> Sampling:
+    def with_seed_offset(self, by: int) -> Sampling:
         return self.model_copy(update={"seed": self.seed + by})
 
-    def alone(self) -> Sampling:
+    def single_row(self) -> Sampling:
         return self.model_copy(update={"n_best": 1})
 
     def build(self) -> Search:

@@ -1,4 +1,4 @@
-"""The hypotheses that a beam search has gathered for each sentence, the best few of them, in order."""
+"""The finished and running hypotheses that a beam search has found for each sentence, the best in order."""
 
 from __future__ import annotations
 

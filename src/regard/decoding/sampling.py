@@ -1,4 +1,4 @@
-"""Sampling: each token by chance, as probable as the model says, with every sentence's own random numbers."""
+"""Sampling: every token is drawn from the model's probabilities, with random numbers of its own per sentence."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from regard.core.seams import Decodable, Hypothesis
-from regard.decoding.filters import heat, keep_min_p, keep_top_k, keep_top_p
+from regard.decoding.filters import apply_temperature, keep_min_p, keep_top_k, keep_top_p
 from regard.decoding.options import Sampling
 from regard.decoding.sentences import STANDARD, Sentences, Symbols
 from regard.decoding.top import IMPOSSIBLE
@@ -23,7 +23,7 @@ def search(
 ) -> list[list[Hypothesis]]:
     """``n_best`` independent samples of each sentence, the most probable first; two may be the same."""
     chance_ANT = random_numbers(sentences, options).to(sentences.first_BT.device)
-    said = Said(sentences, options) if options.repetition_penalty != 1.0 else None
+    said = UsedTokens(sentences, options) if options.repetition_penalty != 1.0 else None
 
     def choose(logits_RW: Tensor, scores_RW: Tensor, chosen_B: Tensor, running_B: Tensor) -> Tensor:
         chance_BN = chance_ANT[running_B, :, chosen_B.clamp(min=1) - 1]
@@ -38,7 +38,7 @@ def search(
     return walk(model, sentences, symbols, options.rows, choose, watch)
 
 
-class Said:
+class UsedTokens:
     """Which tokens stand in each way's text so far, its opening included."""
 
     def __init__(self, sentences: Sentences, options: Sampling) -> None:
@@ -70,7 +70,7 @@ class Said:
 
 def filtered(logits_RW: Tensor, options: Sampling) -> Tensor:
     """What is left to draw from; each rule sees what the one before it has left."""
-    logits_RW = keep_top_k(heat(logits_RW, options.temperature), options.top_k)
+    logits_RW = keep_top_k(apply_temperature(logits_RW, options.temperature), options.top_k)
     return keep_min_p(keep_top_p(logits_RW, options.top_p), options.min_p)
 
 

@@ -1,4 +1,4 @@
-"""What a search is asked: the sentences of one batch, and the symbols that mean something to it."""
+"""The input of a search: the sentences of one batch, and the special symbols."""
 
 from __future__ import annotations
 

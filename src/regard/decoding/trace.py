@@ -1,4 +1,4 @@
-"""A record of a beam search, step by step, for those who want to see why an answer won."""
+"""A record of a beam search, step by step, which shows why an answer won."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prefixes as a tree of back-pointers: a step writes a token and a parent a row, the end reads them."""
+"""Prefixes as a tree of back-pointers: a step writes a token and a parent per row; answers are read at the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that go each their own way, without competing: the loop that greedy choice and sampling share."""
+"""The loop that greedy decoding and sampling share: rows are decoded independently of one another."""
 
 from __future__ import annotations
 

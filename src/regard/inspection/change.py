@@ -1,4 +1,4 @@
-"""What an edit does to an answer: how far the distributions move, what the loss becomes, which words are others now."""
+"""The effect of an edit: how far distributions move, what the loss becomes, which answers change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets what a layer costs in theory beside what it costs here: recurrence, convolution and self-attention over n and d.
+"""What a layer costs in theory and when timed: recurrence, convolution and self-attention over n and d.
 
 Table 1 of Vaswani et al. 2017 counts the largest term of each. Self-attention is said to be the cheapest while the
 sequence is shorter than the representation is wide, n < d; where that happens on this machine is measured.
@@ -131,10 +131,10 @@ def crossing(sizes: Sequence[float], ours: Sequence[float], theirs: Sequence[flo
     None if ours is not dearer at the end, or was dearer from the start: then it lies outside the range.
     """
     excess = [math.log(one / other) for one, other in zip(ours, theirs)]
-    not_dearer = [i for i, value in enumerate(excess) if value <= 0]
-    if not not_dearer or not_dearer[-1] == len(excess) - 1:
+    not_slower = [i for i, value in enumerate(excess) if value <= 0]
+    if not not_slower or not_slower[-1] == len(excess) - 1:
         return None
-    i = not_dearer[-1]
+    i = not_slower[-1]
     share = excess[i] / (excess[i] - excess[i + 1])
     return math.exp(math.log(sizes[i]) * (1 - share) + math.log(sizes[i + 1]) * share)
 
@@ -191,16 +191,16 @@ class Costs:
     def _crossing_in_words(self) -> str:
         theory = f"by their operations they would meet at n = d = {self.width}"
         if self.crossing is not None:
-            return f"Self-attention becomes dearer than the recurrent layer at n ≈ {self.crossing:.0f}; {theory}."
+            return f"Self-attention becomes slower than the recurrent layer at n ≈ {self.crossing:.0f}; {theory}."
         ours, theirs = self.curve("self-attention"), self.curve("recurrent")
         longest = min(len(ours.sizes), len(theirs.sizes)) - 1
         if longest < 0:
             return "The time ran out before self-attention and the recurrent layer could be compared."
-        dearer = "dearer" if ours.seconds[longest] > theirs.seconds[longest] else "cheaper"
+        slower = "slower" if ours.seconds[longest] > theirs.seconds[longest] else "faster"
         times = max(ours.seconds[longest] / theirs.seconds[longest], theirs.seconds[longest] / ours.seconds[longest])
         return (
             f"They do not cross within n = {ours.sizes[0]} to {ours.sizes[longest]}, where self-attention is still "
-            f"{times:.1f} times {dearer} than the recurrent layer; {theory}."
+            f"{times:.1f} times {slower} than the recurrent layer; {theory}."
         )
 
     def table(self) -> list[list[str]]:

@@ -1,4 +1,4 @@
-"""Changes what happens in a model for the length of a ``with`` block: heads off, other weights, patched activations.
+"""Edits a model for the length of a ``with`` block: heads off, other weights, patched activations.
 
 A head is edited where its answer leaves the mechanism, before the heads are joined: what it would have written into
 the residual stream changes, and nothing else does.
@@ -20,7 +20,8 @@ from regard.inspection.heads.names import HeadAt, check_heads, head_count
 NewWeights = Callable[[Tensor], Tensor]
 """From the weights_BTS of a head to others."""
 Held = Mapping[str | HeadAt, Sequence[Any]]
-"""What modules (or heads) gave, call by call, as ``taps.passing`` (or ``taps.answers``) kept it."""
+"""Outputs of modules (or heads), call by call, as ``taps.record_outputs`` (or ``taps.record_attention_outputs``) keeps
+them."""
 Edit = Callable[[dict[str, Any], Tensor, list[int] | None], Tensor]
 """From what a mechanism was asked, its answer out_BHTV, and the chosen heads (None: all it has) to another answer."""
 
@@ -63,6 +64,11 @@ def reweighted(model: nn.Module, heads: Iterable[HeadAt], change: NewWeights) ->
             raise NoMatrix(f"{name}: {type(mechanism).__name__} never forms weights that could be exchanged")
 
         def edit(asked: dict[str, Any], out_BHTV: Tensor, heads: list[int] | None) -> Tensor:
+            if asked.get("cache") is not None:
+                raise OptionError(
+                    f"{name}: {type(mechanism).__name__} goes on from a memory of its own, whose weights cannot be "
+                    "exchanged; edit a pass over the whole text instead"
+                )
             weights_BHTS = mechanism.weights(asked["q"], asked["k"], asked["mask"], asked.get("bias"))
             v_BHSV = asked["v"].expand(-1, weights_BHTS.shape[1], -1, -1)
             out_BHTV = out_BHTV.clone()
@@ -108,16 +114,16 @@ def patched(model: nn.Module, held: Held, rows: Sequence[int] | None = None) -> 
     handles = []
     for name, calls in modules.items():
         module = matching_modules(model, name)[name]
-        handles.append(module.register_forward_hook(_player(name, list(calls), rows)))
+        handles.append(module.register_forward_hook(_replay_outputs(name, list(calls), rows)))
     try:
-        with _edited(model, list(heads), lambda name: _head_player(name, heads, rows)):
+        with _edited(model, list(heads), lambda name: _replay_heads(name, heads, rows)):
             yield
     finally:
         for handle in handles:
             handle.remove()
 
 
-def _player(name: str, calls: list[Any], rows: Sequence[int] | None) -> Callable[..., Any]:
+def _replay_outputs(name: str, calls: list[Any], rows: Sequence[int] | None) -> Callable[..., Any]:
     tape = _Tape(name, calls, rows)
 
     def hook(module: nn.Module, inputs: Any, output: Any) -> Any:
@@ -126,7 +132,7 @@ def _player(name: str, calls: list[Any], rows: Sequence[int] | None) -> Callable
     return hook
 
 
-def _head_player(name: str, held: Mapping[HeadAt, Sequence[Any]], rows: Sequence[int] | None) -> Edit:
+def _replay_heads(name: str, held: Mapping[HeadAt, Sequence[Any]], rows: Sequence[int] | None) -> Edit:
     own = {head: list(calls) for (owner, head), calls in held.items() if owner == name}
     tapes = {head: _Tape(f"{name}, head {head}", calls, rows) for head, calls in own.items()}
 

@@ -1,4 +1,4 @@
-"""Probes of a run's own: one for each input, given or taken from a split, and what stands beside their attention."""
+"""Probes of a run: one for each input, given by the user or taken from a split."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from regard.core.probe import Probe
 from regard.core.seams.anatomy import Entrance, anatomy_of
-from regard.core.taps import Recording, answers, arguments, attention_points, passing, record
+from regard.core.taps import Recording, arguments, attention_points, record, record_attention_outputs, record_outputs
 from regard.inspection.flow.states import passing_states
 from regard.layers.headed import body_of
 
@@ -51,11 +51,11 @@ def recorded(model: nn.Module, probe: Probe, modules: Sequence[str] = ()) -> Rec
         attention, heads = Recording(), {}
         if attention_points(model):
             attention = taps.enter_context(record(model, "*"))
-            heads = taps.enter_context(answers(model, "*"))
+            heads = taps.enter_context(record_attention_outputs(model, "*"))
         values = taps.enter_context(values_read(model))
         states = taps.enter_context(passing_states(model)) if anatomy_of(model).depth_path else {}
         embedded = taps.enter_context(embeddings_of(model, probe))
-        others = taps.enter_context(passing(model, *modules)) if modules else {}
+        others = taps.enter_context(record_outputs(model, *modules)) if modules else {}
         output = probe.run(model.eval())
     return Record(model, probe, output, attention, values, heads, states, embedded, others)
 

@@ -1,4 +1,4 @@
-"""The run's task over a split of its recipe, or over texts of the user's own."""
+"""The run's task over a split of its recipe, or over texts of the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from regard.core.seams.task import Task
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
 from regard.data.texts import HeldText
-from regard.runs.kept import held_out
+from regard.runs.integrity import scored_corpus
 from regard.runs.load import Run
 from regard.runs.train import build_task, load_corpus
 
@@ -23,10 +23,10 @@ GIVEN = "given"  # the split that texts of the user's become
 def task_over(run: Run, data: str | Sequence[str] | Sequence[Pair]) -> Task:
     """The run's task over one of its recipe's splits, or over given texts as the split ``given``."""
     if isinstance(data, str):
-        corpus: Any = held_out(run.folder, load_corpus(run.recipe))
+        corpus: Any = scored_corpus(run.folder, load_corpus(run.recipe))
         if data not in corpus.splits:
             raise OptionError(
-                f"the recipe's data has no split {data!r} to ask about; there is: {', '.join(corpus.splits) or 'none'}"
+                f"the recipe's data has no split {data!r} to ask about; available: {', '.join(corpus.splits) or 'none'}"
             )
         return build_task(run.recipe, corpus, run.modalities)
     pairs = [one for one in data if isinstance(one, Pair)]

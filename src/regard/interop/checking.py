@@ -1,4 +1,4 @@
-"""One checkpoint, asked the same in different ways: every pair of answers must agree."""
+"""Runs one checkpoint in different ways and checks that every pair of answers agrees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run becomes a folder that others read without any code of ours."""
+"""Exports a run to a folder that other libraries read."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
     check_no_head(run)
     where, table = str(run.folder.path), run.recipe.model.settled().model_dump()
     family = family_of_model(table, where)
-    context = text_context(run) if family.task != "translation" else 0
+    context = text_max_length(run) if family.task != "translation" else 0
     if "context" in table:
         table["context"] = context  # they must know one
     tokenizer = run.vocabularies.source
     config = {**family.config(table, where, vocabulary_problems(run)), "vocab_size": tokenizer.size}
-    dressed = dress(run, family, context)
+    dressed = folder_parts(run, family, context)
     learned = checkpoints.weights_of(run.model)
     with new_folder(out) as part:
         write_json(part / CONFIG, {**config, **dressed.symbols})
@@ -98,14 +98,14 @@ def vocabulary_problems(run: Run) -> list[str]:
     return enclosing.position_problems(first, run.vocabularies.target.specials)
 
 
-def text_context(run: Run) -> int:
+def text_max_length(run: Run) -> int:
     model: Any = run.model
     task: Any = run.recipe.task
     return model.max_length or task.context
 
 
 @dataclass(frozen=True, slots=True)
-class Dress:
+class FolderParts:
     """What goes around the weights: special symbols, how answers are chosen, pieces, and the files beside them."""
 
     symbols: dict[str, int | None]
@@ -114,22 +114,23 @@ class Dress:
     files: dict[str, Any]
 
 
-def dress(run: Run, family: Family, context: int) -> Dress:
+def folder_parts(run: Run, family: Family, context: int) -> FolderParts:
     tokenizer, strategy = run.vocabularies.source, run.recipe.decoding
     specials, own = tokenizer.specials, run.recipe.tokenizer.kind != "imported"
     model: Any = run.model
     if family.task == "masked-language-model":
         settings = enclosing.enclosing_settings(tokenizer, context, model.config.segments)
-        return Dress(symbol_ids(specials), {}, enclosing.enclosed(tokenizer), {SETTINGS: settings})
+        return FolderParts(symbol_ids(specials), {}, enclosing.enclosed(tokenizer), {SETTINGS: settings})
     if family.task == "language-model":
         files = tokenizer_settings(tokenizer, context, own=own)
-        return Dress(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, files)
+        return FolderParts(symbol_ids(specials), generation.generation_settings(strategy), tokenizer.raw, files)
     task = run.recipe.task
     assert isinstance(task, TeacherForcing)
     positions = model.max_lengths[1]
     wanted = strategy.max_length or task.max_length + 1
     chosen = generation.answer_settings(strategy, specials, min(wanted, positions))
-    return Dress(answer_ids(specials), chosen, closed(tokenizer), tokenizer_settings(tokenizer, positions, own=own))
+    files = tokenizer_settings(tokenizer, positions, own=own)
+    return FolderParts(answer_ids(specials), chosen, closed(tokenizer), files)
 
 
 def to_onnx(run: Run, out: Path, dtype: str = "") -> Exported:

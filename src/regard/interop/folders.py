@@ -1,4 +1,4 @@
-"""New folders that are there whole or not at all."""
+"""Output folders of exports: written completely or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a checkpoint is asked when it is checked, in how many ways, and how two answers are compared."""
+"""The inputs of a check, the ways in which a checkpoint is run on them, and the comparison of two answers."""
 
 from __future__ import annotations
 
@@ -124,16 +124,17 @@ class ProbedModel:
         """As transformers want to be asked."""
         if self.source is not None:
             source_BS, lengths_B = self.source
-            there_BS = there(source_BS, lengths_B)
+            there_BS = real_positions(source_BS, lengths_B)
             return {"input_ids": source_BS, "attention_mask": there_BS, "decoder_input_ids": self.tokens_BT}
         if self.probe.start is not None:  # all of one length
             return {"input_ids": self.tokens_BT}
         return {
-            "input_ids": self.tokens_BT, "attention_mask": there(self.tokens_BT, self.probe.inputs.real_lengths_B)
-        }  # fmt: skip
+            "input_ids": self.tokens_BT,
+            "attention_mask": real_positions(self.tokens_BT, self.probe.inputs.real_lengths_B),
+        }
 
 
-def there(tokens_BT: Tensor, lengths_B: Tensor) -> Tensor:
+def real_positions(tokens_BT: Tensor, lengths_B: Tensor) -> Tensor:
     """1 where a token is, 0 where there is only padding."""
     return (torch.arange(tokens_BT.shape[1]) < lengths_B[:, None]).long()
 
@@ -144,6 +145,8 @@ def by_formula(model: nn.Module) -> Iterator[None]:
 
     def hook(mechanism: Any, inputs: tuple[Any, ...], named: dict[str, Any], output: Tensor) -> Tensor:
         asked = arguments(inputs, named)
+        if asked.get("cache") is not None:  # its keys are in a memory of its own
+            return output
         return mechanism.weights(asked["q"], asked["k"], asked["mask"], asked.get("bias")) @ asked["v"]
 
     points = [point for point in attention_points(model).values() if point.has_matrix]
@@ -169,13 +172,13 @@ def spread(logits_BTW: Tensor) -> float:
     return float(logits_BTW.max() - logits_BTW.min())
 
 
-def largest(difference: Tensor) -> float:
+def largest_difference(difference: Tensor) -> float:
     return float(difference.abs().nan_to_num(nan=float("inf")).max())
 
 
 def compared(name: str, what: str, plain: Tensor, other: Tensor, tolerance: float, probe: Probe) -> Check:
     """The largest difference, and where the two would first have chosen something else."""
-    difference = largest(plain - other)
+    difference = largest_difference(plain - other)
     differs_T = (plain.argmax(-1) != other.argmax(-1)).any(0)
     if not differs_T.any():
         return Check(name, what, difference, tolerance, unit=probe.unit)

@@ -1,4 +1,4 @@
-"""Inputs on their way to a task: empty texts are left out, and what is wrong is placed among all inputs."""
+"""Prepares the inputs of a task: leaves out empty ones, and names the place of those that are wrong."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_empty(one: Any) -> bool:
     return isinstance(one, str) and not one.strip()
 
 
-def answer_filled(inputs: Sequence[Any], find: Find) -> list[list[Answer]]:
+def answer_nonempty(inputs: Sequence[Any], find: Find) -> list[list[Answer]]:
     """What ``find`` says of each input; of an empty text nothing. Its errors name places among all inputs."""
     places = [place for place, one in enumerate(inputs) if not is_empty(one)]
     answers: list[list[Answer]] = [[] for _ in inputs]

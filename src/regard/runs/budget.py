@@ -1,4 +1,4 @@
-"""A time budget becomes a number of steps, by a short measurement on this machine; the steps are what is kept."""
+"""A time budget becomes a number of steps, by a short measurement on this machine; the recipe keeps the steps."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def in_words(seconds: float) -> str:
 
 def measure_pace(recipe: Recipe, longest: float = LONGEST) -> Pace:
     """Trains for some seconds in a folder that is thrown away."""
-    machine.keep_freed_memory()
+    machine.tune_allocator()
     machine.set_threads(recipe.training.threads)
     with tempfile.TemporaryDirectory() as folder:
         gathered = gather(recipe, RunFolder(Path(folder)), machine.Ranks(), Observers())

@@ -1,4 +1,4 @@
-"""Several recipes on the same data, with the same tokenizer, seeds and budget: trained, scored, kept side by side.
+"""Several recipes on the same data, with the same tokenizer, seeds and budget: trained and scored.
 
 What was decided (which recipes, how many steps each) stands in ``plan.json`` before the first training starts, so
 that an interrupted comparison goes on where it stopped.
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.auto import is_auto
-from regard.core.config import left_out, parse
+from regard.core.config import drop_unused, parse
 from regard.core.errors import RecipeError, RunError, enumerate_problems
 from regard.core.files import read_json, write_json
 from regard.core.metrics import Details
@@ -24,7 +24,7 @@ from regard.core.seams.task import Progress, Session, Task
 from regard.runs.budget import Budget, Pace, measure_pace, with_steps
 from regard.runs.evaluate import scored_splits
 from regard.runs.folder import RunFolder, differences
-from regard.runs.kept import held_out
+from regard.runs.integrity import scored_corpus
 from regard.runs.load import Run, load
 from regard.runs.recipe import Recipe, recipe_sets
 from regard.runs.train import Trained, build_task, load_corpus, train
@@ -106,7 +106,7 @@ class Comparison:
 
 def completed(asked: dict[str, Any]) -> dict[str, Any]:
     """Settings that came into being after a plan was made stand in it as they are by default."""
-    recipes = [parse(Recipe, one, "plan.json", left_out) for one in asked["recipes"]]
+    recipes = [parse(Recipe, one, "plan.json", drop_unused) for one in asked["recipes"]]
     return {**asked, "recipes": [one.model_dump(mode="json") for one in recipes]}
 
 
@@ -184,7 +184,7 @@ def score_entry(entry: Entry, trained: Trained, progress: Progress | None = None
 
 def scored(run: Run, trained: Trained, progress: Progress | None = None) -> dict[str, Any]:
     """All that a report tells about one run; the scores are the run's own, as ``regard evaluate`` would give them."""
-    corpus = held_out(run.folder, load_corpus(run.recipe))
+    corpus = scored_corpus(run.folder, load_corpus(run.recipe))
     task = build_task(run.recipe, corpus, run.modalities)
     split = scored_splits(corpus.splits)[0]
     found = details(task, run.session(progress=progress), split)

@@ -1,4 +1,4 @@
-"""A run is scored: on its own test split, or on files that the user names; simple methods beside it."""
+"""Scores a run on its own test split or on files of the user, with simple methods beside it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.readers import read_parallel
 from regard.decoding.options import Strategy
-from regard.runs.given import GIVEN, given_corpus
-from regard.runs.kept import held_out
+from regard.runs.integrity import scored_corpus
 from regard.runs.load import Run
 from regard.runs.train import build_task, load_corpus
+from regard.runs.user_files import GIVEN, user_corpus
 
 TRAINING = "train"
 VERDICT = "verdict"
@@ -55,11 +55,11 @@ def evaluate(
     if data:
         return {**named, **score_files(run, session, data, settings, yardsticks=yardsticks)}
     whole = load_corpus(run.recipe)
-    corpus = held_out(run.folder, whole)
+    corpus = scored_corpus(run.folder, whole)
     splits = scored_splits(corpus.splits)
     scores: dict[str, Any] = {"split": splits[0], "splits": splits, **named}
     scores |= score_splits(run, session, corpus, splits, with_training(corpus, whole) if yardsticks else None)
-    return scores if named else keep(run, scores)
+    return scores if named else write_scores(run, scores)
 
 
 def score_lines(run: Run, session: Session, source: Path, reference: Path) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def score_files(
     run: Run, session: Session, files: Sequence[str | Path], settings: Sequence[str], *, yardsticks: bool
 ) -> dict[str, Any]:
     """Files such as the run's own. Where these are gone, so that no simple method can be fitted, that is said."""
-    corpus = given_corpus(run.recipe, files, settings)
+    corpus = user_corpus(run.recipe, files, settings)
     skipped = [asdict(one) for one in corpus.ledger.exceptions if one.what == "skipped"]
     beside: dict[str, Any] = {"split": GIVEN, "splits": [GIVEN], "skipped": skipped}
     fitted = None
@@ -100,12 +100,12 @@ def score_splits(
     for number, split in enumerate(splits):
         found = task.score(session, split)
         if fitted is not None:
-            found |= measured(task, fitted, split, found)
+            found |= yardstick_scores(task, fitted, split, found)
         scores |= {f"{split}_{name}" if number else name: value for name, value in found.items()}
     return scores
 
 
-def measured(task: Task, corpus: Corpus[Any], split: str, scores: Mapping[str, Any]) -> dict[str, Any]:
+def yardstick_scores(task: Task, corpus: Corpus[Any], split: str, scores: Mapping[str, Any]) -> dict[str, Any]:
     """What simple methods reach on the split, and where the model does not, that it does not."""
     if not isinstance(task, HasYardsticks) or not corpus.splits.get(TRAINING):
         return {}
@@ -123,7 +123,7 @@ def with_training(corpus: Corpus[Any], whole: Corpus[Any]) -> Corpus[Any]:
     return replace(corpus, splits={**corpus.splits, TRAINING: training}, weights=())
 
 
-def keep(run: Run, scores: dict[str, Any]) -> dict[str, Any]:
+def write_scores(run: Run, scores: dict[str, Any]) -> dict[str, Any]:
     """Writes ``scores.json``, beside what it held under other names. Where that cannot be done, the scores say so: an
     hour of scoring is not lost to a folder that cannot be written."""
     try:

@@ -1,4 +1,4 @@
-"""The run folder: what stands in it, under which names, and what makes it whole."""
+"""The run folder: its files, their names, and which of them make it complete."""
 
 from __future__ import annotations
 

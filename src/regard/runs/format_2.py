@@ -1,4 +1,4 @@
-"""From format 1 to format 2 of recipes: files are named in one way, generated splits have sizes, lengths one name."""
+"""Upgrades recipes from format 1 to 2: one way to name files, sizes for generated splits, one name for lengths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From format 2 to format 3 of recipes: a feed-forward network whose width follows the model's says "auto", not 0."""
+"""Upgrades recipes from format 2 to 3: a feed-forward width that follows the model's is "auto", not 0."""
 
 from __future__ import annotations
 

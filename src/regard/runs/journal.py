@@ -1,4 +1,4 @@
-"""The journal of a run: metrics.jsonl line by line, and TensorBoard where it is asked for."""
+"""Records a training: metrics.jsonl line by line, and TensorBoard on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run folder becomes a model again: predict, embed, score, align."""
+"""Loads a run folder as a model that predicts, embeds, scores and aligns."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Strategy
 from regard.layers.headed import Pooling
-from regard.runs.asking import answer_filled, as_list, best_text, parsed
+from regard.runs.asking import answer_nonempty, as_list, best_text, parsed
 from regard.runs.folder import RunFolder
-from regard.runs.kept import check_hashes
+from regard.runs.integrity import check_hashes
 from regard.runs.recipe import Recipe
 from regard.runs.train import adapt, build_task, headed
 from regard.tasks.embedding import Embedding
-from regard.tasks.hidden.filling import Guess
+from regard.tasks.masked.filling import Guess
 from regard.tasks.metrics.alignment import Head
 from regard.tasks.pairs.alignment import WordWeights, word_weights
 from regard.tasks.running.continuation import Continuation
@@ -153,7 +153,7 @@ class Run:
             session = self.session(options, progress, [first + place for place in places])
             return self.task.predict(session, parsed(self.modalities.input, raws))
 
-        return answer_filled(as_list(inputs), find)
+        return answer_nonempty(as_list(inputs), find)
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[float, ...]]:
         """For each given pair the log-probability of every target piece and of the closing symbol."""
@@ -208,7 +208,7 @@ def load(run: str | Path, device: str = "", *, check: bool = True) -> Run:
     recipe = Recipe.of_run(folder.recipe)
     modalities = recipe.input.load(folder.path, recipe.tokenizer)
     where = machine.choose_device(device or recipe.device)
-    machine.keep_freed_memory()
+    machine.tune_allocator()
     machine.set_threads(recipe.training.threads)
     task = build_task(recipe, Corpus({}, Ledger()), modalities)
     model = headed(recipe, task)

@@ -1,4 +1,4 @@
-"""A new model's borrowed embeddings get the vectors of the words that its tokenizers know."""
+"""Loads pre-trained word vectors into the embeddings of a new model."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from regard.core import rules
 from regard.core.auto import filled
 from regard.core.config import (
     Config,
-    for_settings,
-    left_out,
+    drop_overridden,
+    drop_unused,
     nearest,
     override,
     parse,
@@ -89,7 +89,7 @@ class Recipe(Config):
     @classmethod
     def of_run(cls, path: Path) -> Recipe:
         """The recipe of a run folder, as it stands there."""
-        return parse(cls, read_run_recipe(path), str(path), left_out)
+        return parse(cls, read_run_recipe(path), str(path), drop_unused)
 
     @classmethod
     def _parsed(
@@ -100,7 +100,7 @@ class Recipe(Config):
         A ``whole`` one was written out with every key, so that nobody meant anything by those without effect.
         """
         check_renamed(tree, where)
-        made = parse(cls, tree, where, for_settings(settings, whole=whole))
+        made = parse(cls, tree, where, drop_overridden(settings, whole=whole))
         unused = [] if made.input.is_text else [name for name in ("tokenizer", "decoding") if name in tree]
         if keys_below("input", settings):  # what the recipe says beside it makes way
             unused = [name for name in unused if keys_below(name, settings)]
@@ -154,6 +154,6 @@ def find(recipe: str | Path) -> Path:
     if path.is_file():
         return path
     raise RecipeError(
-        f"there is no recipe {str(recipe)!r}{nearest(str(recipe), shipped)}; shipped are "
+        f"there is no recipe {str(recipe)!r}{nearest(str(recipe), shipped)}; shipped recipes: "
         f"{', '.join(shipped)}; a file of your own is named by its path"
     )

@@ -1,4 +1,4 @@
-"""Two runs on the same sentences: is the difference more than chance?"""
+"""Tests whether the difference between two runs on the same inputs is more than chance."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from regard.data.ledger import Ledger
 from regard.data.readers import read_parallel
 from regard.decoding.options import Strategy
 from regard.runs.evaluate import scored_splits
-from regard.runs.given import GIVEN, given_corpus
-from regard.runs.kept import held_out
+from regard.runs.integrity import scored_corpus
 from regard.runs.load import Run
 from regard.runs.train import load_corpus
+from regard.runs.user_files import GIVEN, user_corpus
 
 
 def significance(
@@ -36,9 +36,9 @@ def significance(
     if source:
         pairs: list[Any] = list(read_parallel(Path(source), Path(reference), GIVEN, Ledger()))
     elif data:
-        pairs = list(given_corpus(run.recipe, data, settings).splits[GIVEN])
+        pairs = list(user_corpus(run.recipe, data, settings).splits[GIVEN])
     else:
-        splits = held_out(run.folder, load_corpus(run.recipe)).splits
+        splits = scored_corpus(run.folder, load_corpus(run.recipe)).splits
         pairs = list(splits[scored_splits(splits)[0]])
     sources = [pair.source for pair in pairs]
     answers = other.predict(sources, options), run.predict(sources, options)

@@ -1,4 +1,4 @@
-"""A run that starts from another: its body and tokenizer, what is frozen, and pieces that both know."""
+"""Starts a run from another: its body and tokenizer, frozen weights, and pieces that both vocabularies have."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.layers.adapters import AdapterConfig, matches, merged_weights
 from regard.runs.folder import RunFolder
-from regard.runs.kept import check_hashes
+from regard.runs.integrity import check_hashes
 from regard.training import checkpoints
 
 BODY = "body."
@@ -107,37 +107,37 @@ def load_pretrained(
     check_hashes(origin.folder, theirs_whole)
     held = merged_weights(theirs_whole, origin.recipe.start.adapters.alpha)
     wanted = checkpoints.weights_of(model)
-    theirs = {plain(name): tensor for name, tensor in of_the_body(held).items()}
-    ours = of_the_body(wanted)
+    theirs = {without_prefix(name): tensor for name, tensor in body_weights(held).items()}
+    ours = body_weights(wanted)
     notes: list[str] = []
     if start.pieces == "carried":
         before, after = origin.modalities().vocabularies, modalities.vocabularies
         theirs = {**theirs, **copy_shared_rows(before, after, theirs, ours, notes)}
     missing = [
-        f"{name} {tuple(tensor.shape)}: {found(theirs.get(plain(name)))}"
+        f"{name} {tuple(tensor.shape)}: {found(theirs.get(without_prefix(name)))}"
         for name, tensor in ours.items()
-        if plain(name) not in theirs or theirs[plain(name)].shape != tensor.shape
+        if without_prefix(name) not in theirs or theirs[without_prefix(name)].shape != tensor.shape
     ]
     if missing:
         raise RunError(
             enumerate_problems(f"the body of {start.run} does not fit the model of this recipe", missing)
             + "\nStart from a run with a body of the same kind, and leave out --set model.… that changes its shape"
         )
-    model.load_state_dict({name: theirs[plain(name)] for name in ours}, strict=False)
+    model.load_state_dict({name: theirs[without_prefix(name)] for name in ours}, strict=False)
     fresh = [name for name in wanted if name not in ours]
-    taken = {plain(name) for name in ours}
-    left = [name for name in held if plain(name) not in taken]
+    taken = {without_prefix(name) for name in ours}
+    left = [name for name in held if without_prefix(name) not in taken]
     notes.insert(0, f"{len(ours)} tensors come from {start.run}" + (f", {len(fresh)} are new" if fresh else "")
                  + (f", {len(left)} of its tensors are not needed" if left else ""))  # fmt: skip
     for note in notes:
         observer.on_message(note)
 
 
-def plain(name: str) -> str:
+def without_prefix(name: str) -> str:
     return name.removeprefix(BODY)
 
 
-def of_the_body(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def body_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Without the head of a task; a model that has none is all body."""
     return {name: tensor for name, tensor in weights.items() if name.startswith(BODY)} or dict(weights)
 
@@ -160,7 +160,7 @@ def copy_shared_rows(
     result: dict[str, Tensor] = {}
     told = set()
     for name, fresh in ours.items():
-        held = theirs.get(plain(name))
+        held = theirs.get(without_prefix(name))
         side = "source" if "source" in name else "target"
         before, after = (old.source, new.source) if side == "source" else (old.target, new.target)
         if held is None or len(held) != before.size or len(fresh) != after.size or held.shape[1:] != fresh.shape[1:]:
@@ -168,7 +168,7 @@ def copy_shared_rows(
         pairs = shared_pieces(before, after)
         rows = fresh.clone()
         rows[torch.tensor([to for _, to in pairs])] = held[torch.tensor([of for of, _ in pairs])]
-        result[plain(name)] = rows
+        result[without_prefix(name)] = rows
         if side not in told:
             told.add(side)
             notes.append(f"{len(pairs):,} of {after.size:,} {side} tokens keep their embeddings, others start random")
@@ -194,11 +194,11 @@ def shared_pieces(before: Tokenizer, after: Tokenizer) -> list[tuple[int, int]]:
 
 def freeze(model: nn.Module, patterns: Sequence[str]) -> list[str]:
     """The weights whose names match are not trained; a pattern that matches nothing is refused."""
-    names = {plain(name): parameter for name, parameter in model.named_parameters()}
+    names = {without_prefix(name): parameter for name, parameter in model.named_parameters()}
     idle = [pattern for pattern in patterns if not any(matches(name, [pattern]) for name in names)]
     if idle:
         raise RecipeError(
-            f"start.frozen: nothing is called {', '.join(map(repr, idle))}; there is: {', '.join(names)}"
+            f"start.frozen: nothing is called {', '.join(map(repr, idle))}; available: {', '.join(names)}"
         )
     chosen = [name for name in names if matches(name, patterns)]
     for name in chosen:

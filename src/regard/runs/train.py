@@ -1,4 +1,4 @@
-"""A recipe becomes a run folder: data, tokenizers, model, loop, final weights."""
+"""Trains a recipe into a run folder: data, tokenizers, model, loop, final weights."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from regard.data.modalities.both import Modalities
 from regard.layers.adapters import add_adapters, merge_adapters
 from regard.layers.headed import Headed
 from regard.runs.folder import RunFolder
+from regard.runs.integrity import read_summary, save_held_out, write_summary
 from regard.runs.journal import MetricsFile, TensorBoard
-from regard.runs.kept import keep_set_aside, read_summary, write_summary
 from regard.runs.pretrained_vectors import load_pretrained_vectors
 from regard.runs.recipe import Recipe
 from regard.runs.starting import Origin, check_vocabulary, freeze, load_pretrained, start_from
@@ -67,7 +67,7 @@ def train(
     settings = [*settings, *([f"start.run={json.dumps(str(start))}"] if start else [])]
     made = start_from(Recipe.of(recipe, settings), settings)
     folder = RunFolder(Path(out or Path("runs") / (made.name or "run")))
-    machine.keep_freed_memory()
+    machine.tune_allocator()
     machine.set_threads(made.training.threads)
     ranks = machine.init_ranks(made.device)
     if ranks.is_main:
@@ -78,7 +78,7 @@ def train(
     was_empty, loop = folder.is_empty, None
     ranks.barrier()  # until here nobody writes
     if resume and folder.summary.exists() and folder.weights.exists():
-        return _concluded(folder)
+        return _finished(folder)
     try:
         loop = prepare(made, folder, ranks, observers, decide)
         if resume and was_empty:
@@ -91,7 +91,7 @@ def train(
             folder.empty()  # nothing was trained yet: with other settings the same place will do
         raise
     loop.finish()
-    return _conclude(loop, folder, merge=made.start.adapters.merge)
+    return _finish(loop, folder, merge=made.start.adapters.merge)
 
 
 class Gathered(NamedTuple):
@@ -127,24 +127,24 @@ def gather(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, told: Observ
     """Reads the data and learns from it what the modalities need; the folder keeps both."""
     told.on_phase("reading the data")
     corpus = load_corpus(recipe)
-    recipe = resolved(recipe, corpus)
+    recipe = resolve_task(recipe, corpus)
     if ranks.is_main:
         write_text(folder.recipe, recipe.to_toml())  # first: from here on the folder can be resumed
         folder.clear()
         folder.checkpoints.mkdir(exist_ok=True)
         write_json(folder.environment, machine.environment(machine.choose_device(recipe.device)))
-    told.on_phase("learning how to read it" if not recipe.input.is_text else "learning the tokenizer")
+    told.on_phase("measuring the training data" if not recipe.input.is_text else "learning the tokenizer")
     modalities = _modalities(recipe, corpus, folder, ranks)
     check_vocabulary(recipe.start, modalities, corpus)
     task = build_task(recipe, corpus, modalities)
     if ranks.is_main:
-        keep_set_aside(folder, corpus)
+        save_held_out(folder, corpus)
         corpus.ledger.save(folder.ledger)
     told.on_phase("encoding the examples")
     return Gathered(recipe, corpus, modalities, task, Extent.of(task.examples("train", 0)))
 
 
-def settled(recipe: Recipe, gathered: Gathered) -> Recipe:
+def resolve_auto(recipe: Recipe, gathered: Gathered) -> Recipe:
     """A recipe with every "auto" decided by the data that was gathered."""
     return recipe.settled(gathered.extent, lambda: count_parameters(recipe, gathered.task.ports()))
 
@@ -157,7 +157,7 @@ def count_parameters(recipe: Recipe, ports: Ports) -> int:
 
 def new_loop(gathered: Gathered, folder: RunFolder, ranks: machine.Ranks, told: Observers) -> Loop:
     """A new model and its training; what of the recipe was undecided is decided, and written."""
-    recipe, task = settled(gathered.recipe, gathered), gathered.task
+    recipe, task = resolve_auto(gathered.recipe, gathered), gathered.task
     if ranks.is_main:
         write_text(folder.recipe, recipe.to_toml())
     model = headed(recipe, task)
@@ -214,7 +214,7 @@ def adapt(recipe: Recipe, model: nn.Module) -> None:
         add_adapters(model, recipe.start.adapters)
 
 
-def resolved(recipe: Recipe, corpus: Any) -> Recipe:
+def resolve_task(recipe: Recipe, corpus: Any) -> Recipe:
     """The recipe with what its data decides (labels), so that the run folder needs no data to be loaded again."""
     return recipe.model_copy(update={"task": recipe.task.resolved(corpus)})
 
@@ -230,7 +230,7 @@ def _modalities(recipe: Recipe, corpus: Any, folder: RunFolder, ranks: machine.R
     return recipe.input.load(folder.path, recipe.tokenizer)
 
 
-def _concluded(folder: RunFolder) -> Trained:
+def _finished(folder: RunFolder) -> Trained:
     """What came of a training that is over, as it stands in the folder."""
     held = read_summary(folder)
     if set(held) != {field.name for field in fields(Trained)}:
@@ -243,7 +243,7 @@ def _concluded(folder: RunFolder) -> Trained:
     return Trained(**held)
 
 
-def _conclude(loop: Loop, folder: RunFolder, *, merge: bool) -> Trained:
+def _finish(loop: Loop, folder: RunFolder, *, merge: bool) -> Trained:
     """Writes the final weights and the summary; the figures are those of the training loop."""
     if merge:
         merge_adapters(loop.model)

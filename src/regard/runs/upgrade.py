@@ -1,4 +1,4 @@
-"""Old recipes: what was written by an earlier version is read as it was meant, step by step from format to format.
+"""Upgrades recipes of earlier formats, step by step, when they are read.
 
 A recipe in a run folder says its ``format``; those of the first one say none. A recipe that somebody writes needs no
 format: it is of the newest, and a key of an earlier one in it is told what it is called today.
@@ -21,7 +21,7 @@ FORMAT = 3
 Tree = dict[str, Any]
 
 
-class Held(NamedTuple):
+class RecipeTree(NamedTuple):
     """A recipe file as a tree of today's format, the folder from which its relative paths count, and whether it was
     written out whole: with every key, and so with its format."""
 
@@ -30,14 +30,14 @@ class Held(NamedTuple):
     whole: bool
 
 
-def read_recipe(path: Path) -> Held:
+def read_recipe(path: Path) -> RecipeTree:
     """A recipe file; without a format it is of the newest, unless it is that of a run folder, then of the first."""
     tree = read_toml(path)
     written = tree.get("format", 1 if in_run_folder(path) else FORMAT)
     # In the first format paths counted from wherever one happened to be.
     base = Path.cwd() if written == 1 else path.absolute().parent
     whole = "format" in tree or in_run_folder(path)
-    return Held(upgraded({**tree, "format": written}, str(path)), base, whole)
+    return RecipeTree(upgraded({**tree, "format": written}, str(path)), base, whole)
 
 
 def read_run_recipe(path: Path) -> Tree:

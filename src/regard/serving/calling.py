@@ -102,7 +102,7 @@ def strings(inputs: Sequence[Any], task: str) -> list[str]:
 def check_value(name: str, found: Any, there: Sequence[str]) -> None:
     """A value that an option does not have is refused with those it has."""
     if found not in there:
-        raise OptionError(f"no {name} {found!r}{nearest(str(found), there)}; there is: {', '.join(there)}")
+        raise OptionError(f"no {name} {found!r}{nearest(str(found), there)}; available: {', '.join(there)}")
 
 
 def fitting(run: Run, capability: type[Capability], task: str, kind: str) -> Capability:

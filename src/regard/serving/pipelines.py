@@ -347,5 +347,5 @@ def kind_of(task: str) -> str:
     """The name of a pipeline; ``translation_en_to_fr`` is a translation."""
     name = "translation" if task.startswith("translation_") else task
     if name not in KINDS:
-        raise OptionError(f"there is no pipeline {task!r}{nearest(task, KINDS)}; there is: {', '.join(KINDS)}")
+        raise OptionError(f"there is no pipeline {task!r}{nearest(task, KINDS)}; available: {', '.join(KINDS)}")
     return name

@@ -1,4 +1,4 @@
-"""Classification of texts, pictures or whatever else there is a modality for: a head on any body says the class."""
+"""Classification in any modality: a head on any body predicts the class."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from regard.core.probe import Probe
 from regard.core.seams.modality import CutsWindows, Modality, ShowsPixels
 from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
-from regard.data.batching import in_length_order, telling
+from regard.data.batching import in_length_order, with_progress
 from regard.data.corpus import Corpus, Pair
 from regard.data.examples import HasLabel
 from regard.data.modalities.both import Modalities
@@ -35,7 +35,14 @@ from regard.tasks import TaskPart
 from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
-from regard.tasks.probing import check_no_target, check_room, forward_head, grid_axis, head_logits, room_of
+from regard.tasks.probing import (
+    check_no_target,
+    check_probe_length,
+    forward_head,
+    grid_axis,
+    head_logits,
+    max_probe_length,
+)
 from regard.tasks.reading import check_length, logits_of
 from regard.tasks.series.class_yardsticks import series_class_yardsticks
 from regard.tasks.yardsticks import class_yardsticks, picture_class_yardstick
@@ -178,8 +185,8 @@ class Classification:
         item = self.modality.encode([raw])[0]
         cut = self.modality.cut(item)
         if cut:
-            what = f"the {self.modality.name}, the symbols around it among them,"
-            check_room(self.modality.size(item) + cut, self.max_length, what)
+            what = f"the {self.modality.name}, including its special symbols,"
+            check_probe_length(self.modality.size(item) + cut, self.max_length, what)
         return self.probe_examples(session, [Classified(item, 0)])
 
     def probe_examples(self, session: Session, items: Sequence[Classified]) -> Probe:
@@ -197,7 +204,7 @@ class Classification:
     def random_examples(
         self, session: Session, generator: np.random.Generator, rows: int, length: int
     ) -> list[Classified]:
-        room = room_of(session.model, self.max_length, length)
+        room = max_probe_length(session.model, self.max_length, length)
         return [Classified(item, 0) for item in self.modality.random_items(generator, rows, room)]
 
     # -- loss -----------------------------------------------------------------------------------------------
@@ -228,7 +235,7 @@ class Classification:
         model = session.model.eval()
         found_NC = np.zeros((len(examples), len(self.places)), np.float64)
         order = in_length_order(examples.lengths_NA, self.modality.at_once)
-        for indices in telling(order, len(examples), session.progress):
+        for indices in with_progress(order, len(examples), session.progress):
             batch = session.move(self.collate(examples.at(indices)))
             found_NC[indices] = FIGURES[figure](logits_of(model, batch.inputs).cpu().double()).numpy()
         return found_NC
@@ -256,7 +263,8 @@ class Classification:
     def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """The same for texts and labels that a user gives."""
         given = [
-            Given(self.modality.parse(pair.source), pair.target, pair.source, pair.line, pair.origin) for pair in pairs
+            LabelledInput(self.modality.parse(pair.source), pair.target, pair.source, pair.line, pair.origin)
+            for pair in pairs
         ]
         check_known_labels(((one.label, one) for one in given), self.places)
         return self.judge(session, given, self.gathered(self.encode(given)))
@@ -294,7 +302,7 @@ class Classification:
         return {**scores, "errors": mistakes(examples, probabilities_NC, gold_N, labels)}
 
 
-class Given(NamedTuple):
+class LabelledInput(NamedTuple):
     """An input and the label that a user gives it."""
 
     input: Any

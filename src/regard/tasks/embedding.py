@@ -1,4 +1,4 @@
-"""Sentence embedding: texts that belong together get vectors that are near, learned from pairs and their neighbours."""
+"""Sentence embedding: learned from pairs of texts, with the other texts of the batch as negatives."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from regard.data.modalities.text.wording import random_texts
 from regard.layers.headed import Pool, Pooling, VectorHead
 from regard.tasks import TaskPart
 from regard.tasks.metrics.retrieval import retrieval_scores
-from regard.tasks.probing import check_enclosed, check_no_target, room_of, text_probe
+from regard.tasks.probing import check_enclosed, check_no_target, max_probe_length, text_probe
 from regard.tasks.reading import TextBatch, check_length, logits_of
 from regard.tasks.vectors.sentence_vectors import Embedder
 from regard.tasks.yardsticks import retrieval_yardsticks
@@ -130,7 +130,7 @@ class Embedding:
     def collate(self, items: Sequence[TextPair]) -> TextPairBatch:
         sides = [one.source for one in items], [one.target for one in items]
         text = collate_texts([*sides[0], *sides[1]], self.tokenizer.specials.pad)
-        same_BB = equal_texts(sides[0]) | equal_texts(sides[1])
+        same_BB = duplicate_mask(sides[0]) | duplicate_mask(sides[1])
         return TextPairBatch(text, torch.from_numpy(same_BB))
 
     # -- probes ---------------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ class Embedding:
     def random_examples(
         self, session: Session, generator: np.random.Generator, rows: int, length: int
     ) -> list[TextPair]:
-        room = room_of(session.model, self.config.max_length, length)
+        room = max_probe_length(session.model, self.config.max_length, length)
         return [TextPair(text, text) for text in random_texts(generator, self.tokenizer, rows, room)]
 
     # -- loss -----------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def vector_answer(vectors: Sequence[np.ndarray]) -> Answer:
     return VectorAnswer(" ".join(f"{number:.6f}" for number in vectors[0]), 0.0, cosine, vectors[0])
 
 
-def equal_texts(texts: Sequence[Enclosed]) -> np.ndarray:
+def duplicate_mask(texts: Sequence[Enclosed]) -> np.ndarray:
     """same_BB: which of the others are the same text, which nobody could tell apart."""
     keys: dict[bytes, int] = {}
     kinds_B = np.array([keys.setdefault(text.tokens.tobytes(), len(keys)) for text in texts])

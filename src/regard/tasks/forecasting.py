@@ -21,7 +21,7 @@ from regard.core.probe import Probe
 from regard.core.seams import HasGrid
 from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
-from regard.data.batching import in_length_order, telling
+from regard.data.batching import in_length_order, with_progress
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.series import calendar
@@ -216,7 +216,7 @@ class Forecasting:
         config = self.config
         made = np.zeros((len(windows), config.horizon, len(self.targets), len(config.quantiles)))
         order = in_length_order(examples.lengths_NA, self.modality.at_once)
-        for indices in telling(order, len(windows), session.progress):
+        for indices in with_progress(order, len(windows), session.progress):
             inputs = session.move(self.modality.collate(self.modality.encode(examples.at(indices))))
             assert inputs.scale_B2C is not None, "series keep what they were divided by"
             mean_BC, spread_BC = inputs.scale_B2C[:, :, self.places].double().cpu().numpy().swapaxes(0, 1)

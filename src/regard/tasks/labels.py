@@ -1,4 +1,4 @@
-"""Labels that the data decides: too few of them, and ones that nothing was learned about, are refused."""
+"""Checks labels: at least two are needed, and all must occur in training."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from regard.core.errors import DataError, enumerate_problems
 LISTED = 20
 
 
-class Placed(Protocol):
+class HasOrigin(Protocol):
     """Something that was read somewhere."""
 
     @property
@@ -28,9 +28,9 @@ def check_two_labels(labels: Sequence[str]) -> None:
         )
 
 
-def check_known_labels(stated: Iterable[tuple[str, Placed]], known: Collection[str]) -> None:
+def check_known_labels(stated: Iterable[tuple[str, HasOrigin]], known: Collection[str]) -> None:
     """Labels that nothing was learned about are named, all of them, with where they first stand."""
-    found: dict[str, Placed] = {}
+    found: dict[str, HasOrigin] = {}
     for label, example in stated:
         if label not in known:
             found.setdefault(label, example)

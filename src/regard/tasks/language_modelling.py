@@ -1,4 +1,4 @@
-"""Language modelling: what comes next, at every position of running text, in windows or in streams.
+"""Language modelling: predicts the next token at every position of running text, in windows or in streams.
 
 Windows are cut from the token stream at a new place every epoch. With ``carry`` the text is read in parallel
 streams instead: the model's state goes on from window to window, the gradient stops at each (truncated
@@ -41,10 +41,10 @@ from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart
 from regard.tasks.baselines.ngrams import fit_ngrams_of_best_length
-from regard.tasks.probing import check_no_target, check_room, room_of, vocabulary_logits
+from regard.tasks.probing import check_no_target, check_probe_length, max_probe_length, vocabulary_logits
 from regard.tasks.running.continuation import Continuation
 from regard.tasks.running.running_text import RunningTextTask
-from regard.tasks.scores import summed
+from regard.tasks.scores import sum_over
 
 SCORED_AT_ONCE = 16384
 """Tokens of a batch when a split is scored."""
@@ -177,7 +177,7 @@ class LanguageModelling(RunningTextTask):
         check_no_target(target)
         writing = self.continuation(session)
         ids = replace(writing, context=0).openings([raw], keep_end=False)[0]
-        check_room(len(ids), writing.context, "the text")
+        check_probe_length(len(ids), writing.context, "the text")
         made = self.probe_examples(session, [TokenWindow(np.array([*ids, ids[-1]]), 0)])
         return replace(made, expected=(*ids[1:], UNKNOWN))  # nobody knows what follows the end
 
@@ -198,7 +198,7 @@ class LanguageModelling(RunningTextTask):
         self, session: Session, generator: np.random.Generator, rows: int, length: int
     ) -> list[TokenWindow]:
         """All of one length: no window of a text is padded but the last."""
-        size = room_of(session.model, length)
+        size = max_probe_length(session.model, length)
         return [TokenWindow(random_ids(generator, self.tokenizer, size + 1), 0) for _ in range(rows)]
 
     # -- loss -----------------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ class LanguageModelling(RunningTextTask):
             batches = examples.order(STREAMS * self.config.context)
         else:
             batches = in_length_order(examples.lengths_NA, SCORED_AT_ONCE)
-        totals, count = summed(self, session, examples, batches)
+        totals, count = sum_over(self, session, examples, batches)
         means = {name: totals.get(name, 0.0) / max(count, 1) for name in ("loss", "token_accuracy")}
         return {**means, **self.derived(split, means), "tokens": count, "characters": self.files[split].characters}
 

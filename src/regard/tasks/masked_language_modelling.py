@@ -38,13 +38,13 @@ from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import VocabularyLoss, vocabulary_loss
 from regard.tasks import TaskPart
 from regard.tasks.baselines.unigrams import fit_unigrams
-from regard.tasks.hidden.filling import Filling
-from regard.tasks.hidden.masking import Hidden, MaskedWindows, Masking, document_spans, joined_spans
-from regard.tasks.hidden.next_sentence import HiddenPair, Pairs
-from regard.tasks.probing import check_no_target, check_room, room_of, vocabulary_logits
+from regard.tasks.masked.filling import Filling
+from regard.tasks.masked.masking import Hidden, MaskedWindows, Masking, document_spans, joined_spans
+from regard.tasks.masked.next_sentence import HiddenPair, Pairs
+from regard.tasks.probing import check_no_target, check_probe_length, max_probe_length, vocabulary_logits
 from regard.tasks.reading import TextBatch
 from regard.tasks.running.running_text import RunningTextTask
-from regard.tasks.scores import summed
+from regard.tasks.scores import sum_over
 
 SCORED_AT_ONCE = 16384
 """Tokens of a batch when a split is scored."""
@@ -179,12 +179,12 @@ class MaskedLanguageModelling(RunningTextTask):
         specials = self.tokenizer.specials
         inside = self.filling(session).reader.encode(raw, add_special_tokens=False).ids
         ids = (specials.sos, *inside, specials.eos)
-        check_room(len(ids), max_length_of(session.model), "the text, the symbols around it among them,")
-        return self.probe_examples(session, [shown_whole(np.array(ids))])
+        check_probe_length(len(ids), max_length_of(session.model), "the text, including its special symbols,")
+        return self.probe_examples(session, [without_masks(np.array(ids))])
 
     def probe_examples(self, session: Session, items: Sequence[Any]) -> Probe:
         """Nothing is hidden but what is written as a mask."""
-        whole = [one._replace(tokens=put_back(one)) for one in items]
+        whole = [one._replace(tokens=original_tokens(one)) for one in items]
         batch, mask = self.collate(whole), self.tokenizer.specials.mask
         first = whole[0].tokens.tolist()
         masks = tuple(place for place, id in enumerate(first) if id == mask)
@@ -197,8 +197,8 @@ class MaskedLanguageModelling(RunningTextTask):
         return session.move(probe)
 
     def random_examples(self, session: Session, generator: np.random.Generator, rows: int, length: int) -> list[Hidden]:
-        room = room_of(session.model, length)
-        return [shown_whole(random_ids(generator, self.tokenizer, own)) for own in random_lengths(rows, room)]
+        room = max_probe_length(session.model, length)
+        return [without_masks(random_ids(generator, self.tokenizer, own)) for own in random_lengths(rows, room)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
@@ -239,7 +239,7 @@ class MaskedLanguageModelling(RunningTextTask):
                     session.progress(before + done, len(examples) + len(alone))
 
             order = in_length_order(asked.lengths_NA, SCORED_AT_ONCE)
-            return summed(self, session.with_progress(told), asked, order)
+            return sum_over(self, session.with_progress(told), asked, order)
 
         sums, count = totals(examples, 0)
         means = {name: sums.get(name, 0.0) / max(count, 1) for name in ("loss", "masked_accuracy")}
@@ -284,13 +284,13 @@ class MaskedLanguageModelling(RunningTextTask):
         return Examples(found, np.array(lengths, np.int64).reshape(-1, 2))
 
 
-def shown_whole(tokens: np.ndarray) -> Hidden:
+def without_masks(tokens: np.ndarray) -> Hidden:
     """A text in which nothing is hidden."""
     nothing = np.zeros(0, np.int64)
     return Hidden(tokens, nothing, nothing)
 
 
-def put_back(one: Hidden | HiddenPair) -> np.ndarray:
+def original_tokens(one: Hidden | HiddenPair) -> np.ndarray:
     """The tokens as they stood in the text."""
     tokens = one.tokens.copy()
     tokens[one.chosen] = one.answers

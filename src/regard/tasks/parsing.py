@@ -1,4 +1,4 @@
-"""Constituency parsing as sequence to sequence: a sentence in, its tree out, well-formed whatever the model says."""
+"""Constituency parsing as sequence to sequence: the tree is always well-formed, whatever the model writes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from regard.tasks.yardsticks import sampled_trees, tree_yardsticks
 LOOKED_AT = 100
 """Pairs of a split that tell whether it holds trees."""
 NAMED = 20
-NO_TREES = "lines that are no trees over the words of their sentences"
+NO_TREES = "lines that are not trees over the words of their sentences"
 
 
 class ParsingConfig(TeacherForcing):

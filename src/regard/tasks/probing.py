@@ -1,4 +1,4 @@
-"""What tasks share when they make probes: how heads and vocabularies are read out, and what there is room for."""
+"""Shared code for the probes of tasks: how heads and vocabularies are read out, and length limits."""
 
 from __future__ import annotations
 
@@ -60,19 +60,19 @@ def grid_axis(model: nn.Module, axis: Axis) -> Axis:
     return Axis((*["class"] * body.class_tokens, *places), (math.prod(rows), columns), body.class_tokens)
 
 
-def room_of(model: nn.Module, *limits: int) -> int:
+def max_probe_length(model: nn.Module, *limits: int) -> int:
     """The least of the limits and of what the model's body can read, 0 being none."""
     return min(limit for limit in (max_length_of(body_of(model)), *limits) if limit)
 
 
-def check_room(length: int, most: int, what: str) -> None:
+def check_probe_length(length: int, most: int, what: str) -> None:
     """An input that is looked at is shown whole, or not at all."""
     if most and length > most:
         raise OptionError(f"the model reads at most {most} tokens, and {what} has {length}; shorten it or split it")
 
 
 def check_enclosed(text: Enclosed, most: int) -> None:
-    check_room(len(text.tokens) + text.cut, most, "the text, the symbols around it among them,")
+    check_probe_length(len(text.tokens) + text.cut, most, "the text, including its special symbols,")
 
 
 def check_no_target(target: str, name: str = "text") -> None:

@@ -24,7 +24,7 @@ from regard.core.ports import Ports
 from regard.core.probe import Probe
 from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
-from regard.data.batching import in_length_order, telling
+from regard.data.batching import in_length_order, with_progress
 from regard.data.corpus import Corpus, Pair
 from regard.data.examples import Asked, Reference
 from regard.data.modalities.both import Modalities
@@ -35,7 +35,7 @@ from regard.data.modalities.text.wording import random_ids, random_lengths
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
 from regard.tasks.metrics.answers import answer_scores
-from regard.tasks.probing import check_enclosed, check_no_target, room_of, text_probe
+from regard.tasks.probing import check_enclosed, check_no_target, max_probe_length, text_probe
 from regard.tasks.reading import READ_AT_ONCE, check_length
 from regard.tasks.spans.answer_spans import (
     SpanCandidates,
@@ -231,7 +231,7 @@ class QuestionAnswering:
         self, session: Session, generator: np.random.Generator, rows: int, length: int
     ) -> list[QuestionWindow]:
         """A question of one token, and a context."""
-        room = room_of(session.model, self.config.max_length, length)
+        room = max_probe_length(session.model, self.config.max_length, length)
         question = random_ids(generator, self.tokenizer, 1).astype(np.int32)
         sizes = random_lengths(rows, max(room - self.frame.before(question) - 1, 1))
         contexts = [read("", random_ids(generator, self.tokenizer, size).tolist(), [(0, 0)] * size) for size in sizes]
@@ -260,7 +260,7 @@ class QuestionAnswering:
         model = session.model.eval()
         found = [SpanCandidates() for _ in range(questions)]
         order = in_length_order(self.gathered(windows).lengths_NA, READ_AT_ONCE)
-        for indices in telling(order, len(windows), session.progress):
+        for indices in with_progress(order, len(windows), session.progress):
             own = [windows[index] for index in indices]
             batch = session.move(self.collate(own))
             self.collect(found, own, batch, places(model, batch), n_best)

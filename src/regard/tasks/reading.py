@@ -1,4 +1,4 @@
-"""Inputs go through a body and its head: how many at once, and how long they may be."""
+"""Runs inputs through a body and its head: batch sizes and length limits."""
 
 from __future__ import annotations
 

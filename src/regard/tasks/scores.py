@@ -10,7 +10,7 @@ import torch
 
 from regard.core.batch import Examples
 from regard.core.seams.task import Session, Task
-from regard.data.batching import in_length_order, telling
+from regard.data.batching import in_length_order, with_progress
 from regard.tasks.metrics.bleu import bleu, chrf
 from regard.tasks.metrics.text import character_error_rate, exact_match, word_error_rate
 
@@ -74,14 +74,14 @@ def text_figures(hypotheses: Sequence[str], references: Sequence[str], tokenize:
 
 
 @torch.inference_mode()
-def summed(
+def sum_over(
     task: Task, session: Session, examples: Examples, batches: Iterable[np.ndarray]
 ) -> tuple[dict[str, float], int]:
     """Every named sum of a task over all batches, and how many terms its loss has."""
     model = session.model.eval()
     totals: dict[str, float] = {}
     count = 0
-    for indices in telling(batches, len(examples), session.progress):
+    for indices in with_progress(batches, len(examples), session.progress):
         sums = task.sums(model, session.move(task.collate(examples.at(indices))))
         count += sums.counts["loss"]
         for name, value in sums.sums.items():
@@ -92,5 +92,5 @@ def summed(
 def teacher_forced(task: Task, session: Session, examples: Examples) -> dict[str, float]:
     """Token accuracy and the loss per token when every earlier token is the reference's."""
     silent = session.with_progress(None)
-    totals, count = summed(task, silent, examples, in_length_order(examples.lengths_NA, BATCH_TOKENS))
+    totals, count = sum_over(task, silent, examples, in_length_order(examples.lengths_NA, BATCH_TOKENS))
     return {name: totals.get(name, 0.0) / max(count, 1) for name in ("loss", "token_accuracy")}

@@ -1,4 +1,4 @@
-"""Tagging: a head on any body says of every word which tag it has; BIO tags are grouped into entities."""
+"""Tagging: a head on any body predicts a tag for every word; BIO tags are grouped into entities."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from regard.core.ports import Ports
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
-from regard.data.batching import in_length_order, telling
+from regard.data.batching import in_length_order, with_progress
 from regard.data.corpus import Corpus, Pair
 from regard.data.examples import Tagged, unfit
 from regard.data.modalities.both import Modalities
@@ -34,7 +34,7 @@ from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
 from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.entities import OUTSIDE, Span, invalid_tags, is_bio, spans, tag_scores
-from regard.tasks.probing import check_enclosed, check_no_target, room_of, text_probe
+from regard.tasks.probing import check_enclosed, check_no_target, max_probe_length, text_probe
 from regard.tasks.reading import READ_AT_ONCE, check_length, logits_of
 from regard.tasks.spans.tag_windows import TagBatch, TagEncoder, TagWindow
 from regard.tasks.spans.words import Speaker
@@ -144,7 +144,7 @@ class Tagging:
     def probe(self, session: Session, raw: str, target: str = "") -> Probe:
         """A text, split at whitespace."""
         check_no_target(target)
-        sentence = worded(raw)
+        sentence = split_words(raw)
         enclosed = self.reader.window.enclose(self.reader.pieces([sentence])[0].ids.tolist())
         check_enclosed(enclosed, self.config.max_length)
         item = self.reader.for_answers([sentence])[0]
@@ -160,7 +160,7 @@ class Tagging:
     def random_examples(
         self, session: Session, generator: np.random.Generator, rows: int, length: int
     ) -> list[TagWindow]:
-        room, nothing = room_of(session.model, self.config.max_length, length), np.zeros(0, np.int64)
+        room, nothing = max_probe_length(session.model, self.config.max_length, length), np.zeros(0, np.int64)
         texts = random_texts(generator, self.reader.tokenizer, rows, room)
         return [TagWindow(row, text, nothing, nothing, nothing) for row, text in enumerate(texts)]
 
@@ -189,7 +189,7 @@ class Tagging:
         unknown_C[self.places[self.fallback]] = np.nextafter(1 / len(self.places), 1)
         found = [np.tile(unknown_C, (len(one.words), 1)) for one in examples]
         order = in_length_order(gathered(windows).lengths_NA, READ_AT_ONCE)
-        for indices in telling(order, len(windows), session.progress):
+        for indices in with_progress(order, len(windows), session.progress):
             own = [windows[index] for index in indices]
             said_MC = word_logits(model, session.move(self.collate(own))).cpu().double().softmax(dim=-1).numpy()
             ends = np.cumsum([len(one.words_M) for one in own])
@@ -200,7 +200,7 @@ class Tagging:
     def tag(self, session: Session, texts: Sequence[str]) -> list[TagsAnswer]:
         """The words of each text, which is split at whitespace, with their tags."""
         places = [[found.span() for found in re.finditer(r"\S+", text)] for text in texts]
-        examples = [worded(text) for text in texts]
+        examples = [split_words(text) for text in texts]
         said = self.probabilities(session, examples, self.reader.for_answers(examples))
         labels = self.config.labels
         return [
@@ -214,12 +214,12 @@ class Tagging:
     def entities(self, session: Session, texts: Sequence[str]) -> list[list[Entity]]:
         """The entities of each text, in order."""
         if not self.bio:
-            raise OptionError("the tags of this run are no BIO tags, and make no entities; ask for the tags of words")
+            raise OptionError("the tags of this run are not BIO tags, so there are no entities; ask for words")
         return self.groups(session, texts)
 
     def groups(self, session: Session, texts: Sequence[str]) -> list[list[Entity]]:
         """Words that stand together: entities where tags are BIO, else neighbours with the same tag."""
-        find = spans if self.bio else runs_of_equals
+        find = spans if self.bio else equal_tag_spans
         return [
             [
                 Entity(one.label, text[own[0].start : own[-1].stop], own[0].start, own[-1].stop, mean_probability(own))
@@ -280,7 +280,7 @@ def tags_answer(words: Iterable[TaggedWord]) -> TagsAnswer:
     return TagsAnswer(" ".join(f"{one.word}/{one.tag}" for one in own), total, mean_probability(own), own)
 
 
-def worded(text: str) -> Tagged:
+def split_words(text: str) -> Tagged:
     """The words of a text, as whitespace tells them apart, without tags."""
     return Tagged(tuple(re.findall(r"\S+", text)), ())
 
@@ -290,7 +290,7 @@ def word_logits(model: nn.Module, batch: TagBatch) -> Tensor:
     return logits_of(model, batch.text).flatten(0, 1)[batch.asked_M]
 
 
-def runs_of_equals(tags: Sequence[str]) -> list[Span]:
+def equal_tag_spans(tags: Sequence[str]) -> list[Span]:
     """Neighbours with the same tag."""
     found, start = [], 0
     for tag, own in groupby(tags):

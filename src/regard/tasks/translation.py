@@ -44,7 +44,7 @@ from regard.tasks.metrics.classes import paired_hits
 from regard.tasks.metrics.lengths import by_length
 from regard.tasks.pairs.alignment import best_head, error_rate
 from regard.tasks.pairs.encoded_pairs import EncodedPair, EncodedPairs
-from regard.tasks.probing import check_room, vocabulary_logits
+from regard.tasks.probing import check_probe_length, vocabulary_logits
 from regard.tasks.scores import leading_scores, teacher_forced, text_figures, text_scores
 from regard.tasks.yardsticks import pair_yardsticks
 
@@ -143,7 +143,7 @@ class Translation:
         check_piece_counts([source], limits[0])
         search = None if target else self.searched(session, source)
         answer = self.vocabularies.target.encode(target.strip()) if search is None else search.answers[0].tokens
-        check_room(1 + len(answer), limits[1], "the target, its opening symbol among them,")
+        check_probe_length(1 + len(answer), limits[1], "the target, including its opening symbol,")
         pair = EncodedPair(np.asarray(source, np.int64), np.asarray(answer, np.int64))
         return replace(self.probe_examples(session, [pair]), search=search)
 

@@ -1,4 +1,4 @@
-"""What a training is told: how long, how large its steps, what is kept; and what is decided from the data."""
+"""Settings of a training: how long, how large its steps, what is kept; and the values that follow from the data."""
 
 from __future__ import annotations
 

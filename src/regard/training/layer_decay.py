@@ -1,4 +1,4 @@
-"""Layer-wise decay: lower layers, which know the most general things, move more slowly (Howard & Ruder 2018)."""
+"""Layer-wise learning-rate decay: lower layers move more slowly (Howard & Ruder 2018)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LAYER = re.compile(r"(?:^|\.)(?:layers|cells|convolutions)\.(\d+)\.")
 BELOW = ("embedding", "position", "segments")
 
 
-def layer_shares(model: nn.Module, decay: float) -> dict[nn.Parameter, float]:
+def layer_scales(model: nn.Module, decay: float) -> dict[nn.Parameter, float]:
     """The share of the learning rate that each weight moves with: 1 at the top, ``decay`` less with every layer below.
 
     Embeddings stand below the first layer; what comes after the layers, a head among it, stands on top.

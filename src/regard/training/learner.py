@@ -1,4 +1,4 @@
-"""The learner: model and loss in one module, so that whatever wraps a module wraps the whole step."""
+"""The learner: model and loss in one module, so that DDP, FSDP and compilation wrap the whole step."""
 
 from __future__ import annotations
 

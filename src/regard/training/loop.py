@@ -1,4 +1,4 @@
-"""The training loop: one for every model and task, restartable at any step, to the bit."""
+"""The training loop: one for every model and task; resumes at any step, bit for bit."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from regard.core.seams.task import Sums, Task
 from regard.data.batching import epoch_order, in_length_order, parts
 from regard.data.prefetch import prefetch
 from regard.layers.dropout import Dropout
-from regard.training import checkpoints, ending
+from regard.training import checkpoints, final_weights
 from regard.training.config import TrainingConfig
-from regard.training.layer_decay import layer_shares
+from regard.training.layer_decay import layer_scales
 from regard.training.learner import Learner
 from regard.training.machine import Ranks, choose_precision
 from regard.training.observers import Observers
@@ -86,7 +86,7 @@ class Loop:
         self.precision = choose_precision(self.config.precision, self.device)
         self.optimizer = self.config.optimizer.build(self.model, self.config.learning_rate)
         if self.config.layer_decay < 1:
-            self.optimizer.set_learning_rate_shares(layer_shares(self.model, self.config.layer_decay))
+            self.optimizer.set_learning_rate_shares(layer_scales(self.model, self.config.layer_decay))
         self.names = {parameter: name for name, parameter in self.model.named_parameters()}
         self.learner: Any = Learner(self.model, self.task)
         if self.config.compile:  # graphs for one shape are faster, and where shapes vary compiled again and again
@@ -259,7 +259,7 @@ class Loop:
         if figures["loss"] < progress.best_loss:
             progress.best_loss, progress.best_step, progress.waited = figures["loss"], progress.step, 0
             if self.config.final == "best" and self.ranks.is_main:
-                self.save_to(ending.best_folder(self.folder))
+                self.save_to(final_weights.best_folder(self.folder))
         else:
             progress.waited += 1
         self.observers.on_validation(progress.step, {**figures, "seconds": progress.seconds})
@@ -361,10 +361,10 @@ class Loop:
     def finish(self) -> None:
         """Puts the weights into the model that the run ends with: last, best, or an average."""
         if self.config.final == "average":
-            average = ending.averaged(self.folder, self.config.average)
+            average = final_weights.averaged_weights(self.folder, self.config.average)
             checkpoints.load_weights(self.model, average, "average of checkpoints")
         elif self.config.final == "best":
-            kept, best = ending.best_folder(self.folder), ending.best(self.folder)
+            kept, best = final_weights.best_folder(self.folder), final_weights.best_weights(self.folder)
             if best is None:
                 self.observers.on_message(f"there are no best weights in {kept}: the run ends with the last ones")
             else:

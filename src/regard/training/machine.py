@@ -1,4 +1,4 @@
-"""The machine below: device, threads, the allocator, ranks, and a record of all of it."""
+"""The machine: device, threads, allocator, ranks, and a record of all of them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def choose_device(name: str) -> torch.device:
         raise OptionError(f'device = "{name}" is not usable here: {reason}; try device = "auto"') from error
 
 
-def keep_freed_memory() -> bool:
+def tune_allocator() -> bool:
     """Tells glibc to keep large freed blocks instead of giving them back to the system.
 
     A training step frees and takes the same large tensors again and again; by default each goes through mmap

@@ -40,13 +40,13 @@ def orthogonalise(matrices_NAB: Tensor) -> Tensor:
     narrow = narrow_type(x.device.type)
     with torch.autocast(x.device.type, enabled=False):
         if x.shape[-1] >= 2 * x.shape[-2]:
-            x = through_gram(x)
+            x = iterate_on_gram(x)
         else:
-            x = through_iterates(x.to(narrow or x.dtype)).to(x.dtype)
+            x = iterate_directly(x.to(narrow or x.dtype)).to(x.dtype)
     return x.mT if tall else x
 
 
-def through_iterates(x_NAB: Tensor) -> Tensor:
+def iterate_directly(x_NAB: Tensor) -> Tensor:
     """X itself is multiplied by each polynomial: three products a time.
 
     Narrow ones serve: from σ = 0.03 on the values become 1 ± 0.25, and the whole is some 3 % off.
@@ -63,7 +63,7 @@ def through_iterates(x_NAB: Tensor) -> Tensor:
     return x_NAB
 
 
-def through_gram(x_NAB: Tensor) -> Tensor:
+def iterate_on_gram(x_NAB: Tensor) -> Tensor:
     """The factors are gathered from G = XXᵀ alone, which is small where a matrix is wide, and X is multiplied once.
 
     G has squares of singular values, which narrow numbers could not tell apart.
@@ -149,13 +149,13 @@ class MuonConfig(AdamWConfig):
         others = [weight for weight in trained if id(weight) not in chosen]
         members: list[torch.optim.Optimizer] = []  # adapters leave nothing for AdamW, norms alone nothing for Muon
         if matrices:
-            members.append(Muon(matrices, rate, self.momentum, self.weight_decay, stacked_in(model)))
+            members.append(Muon(matrices, rate, self.momentum, self.weight_decay, stacked_parameters(model)))
         if others:
             members.append(self.over(torch.optim.AdamW, others, rate * self.others))
         return Optimizers(members)
 
 
-def stacked_in(model: nn.Module) -> dict[Tensor, tuple[int, ...]]:
+def stacked_parameters(model: nn.Module) -> dict[Tensor, tuple[int, ...]]:
     """The parameters in which a module says that several matrices stand on one another, with their rows."""
     found: dict[Tensor, tuple[int, ...]] = {}
     for module in model.modules():

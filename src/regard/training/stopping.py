@@ -1,4 +1,4 @@
-"""Stopping on request: Ctrl-C and SIGTERM wait for the end of a step, so that everything so far is saved."""
+"""Stopping on request: Ctrl-C and SIGTERM are obeyed after the current step, once it is saved."""
 
 from __future__ import annotations
 

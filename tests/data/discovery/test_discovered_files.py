@@ -207,7 +207,7 @@ def test_squads_files_are_questions(tmp_path: Path) -> None:
     assert (found.task, found.data["validation"]) == ("question-answering", str(tmp_path / "dev.json"))
     assert "train.json: 31 questions, 1 of them without an answer in the context" in told(found)
     write(tmp_path, {"train.json": json.dumps(held)[:-9]})
-    assert "begins as SQuAD's files do, but is no whole JSON object" in refusal(tmp_path, "train.json")
+    assert "begins like a SQuAD file, but is not a complete JSON object" in refusal(tmp_path, "train.json")
 
 
 # -- folders for each class -------------------------------------------------------------------------------------
@@ -291,6 +291,6 @@ def test_nothing_there_is_told(tmp_path: Path) -> None:
     message = refusal(tmp_path, "trian.csv")
     assert f"no file {tmp_path / 'trian.csv'}; similar names in that folder: train.csv" in message
     write(tmp_path, {"sound.wav": b"RIFF\0\0\0\0WAVE" + bytes(99)})
-    assert "sound.wav is no text but a binary file" in refusal(tmp_path, "sound.wav")
+    assert "sound.wav is a binary file, not text" in refusal(tmp_path, "sound.wav")
     write(tmp_path, {"x.jsonl": row(a={"en": "x"}, b=[1]) * 3})
     assert "holds lists or objects, and no column has texts" in refusal(tmp_path, "x.jsonl")

@@ -273,7 +273,7 @@ def test_wishes_that_do_not_fit_are_refused(wishes: dict[str, str], message: str
          "it seems to be in ISO-8859-1 (Latin-1). Convert it"),
         ("a.csv", table(40, labels=("“a”", "b")).encode("cp1252"), "iconv -f WINDOWS-1252 -t UTF-8 a.csv > a.utf8.csv"),
         ("a.csv", "ж,да\nщ,нет\n".encode("cp1251") * 30, "its letters are in an older encoding, such as Windows-1251"),
-        ("a.csv", bytes(range(256)) * 9, "a.csv is no text but a binary file; name a file of text"),
+        ("a.csv", bytes(range(256)) * 9, "a.csv is a binary file, not text; name a text file"),
         ("a.xlsx", b"PK\x03\x04", "a.xlsx is a workbook; save its sheet as CSV in UTF-8"),
         (
             "a.csv", gzip.compress(b"a,b\n", mtime=0),

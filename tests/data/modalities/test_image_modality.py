@@ -92,7 +92,7 @@ def test_other_sizes_are_cropped_in_the_middle_or_stretched() -> None:
 
 def test_an_array_that_is_no_picture_is_refused() -> None:
     for wrong in (np.zeros((5, 7)), noise(5), noise(5, 7, 5)):
-        with pytest.raises(DataError, match="is no picture; bytes of rows × columns are expected"):
+        with pytest.raises(DataError, match="is not a picture; bytes of rows × columns are expected"):
             read_pixels(wrong, GREY)
 
 
@@ -191,21 +191,21 @@ def test_a_word_of_the_command_line_is_a_path(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is a folder, but one picture is expected"):
         modality.parse(str(tmp_path))
     path.write_text("a sentence")
-    with pytest.raises(DataError, match=r"a\.png is no readable picture: no known format"):
+    with pytest.raises(DataError, match=r"a\.png is not a readable picture: no known format"):
         modality.parse(str(path))
     Image.fromarray(noise(50, 70)).save(path)
     assert modality.parse(str(path)) == Picture(str(path))
     path.write_bytes(path.read_bytes()[:-1000])
-    with pytest.raises(DataError, match=r"a\.png is no readable picture"):
+    with pytest.raises(DataError, match=r"a\.png is not a readable picture"):
         modality.parse(str(path))
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"size": [28]}, r"size = \(28,\) is no size of a picture; give rows and columns"),
-        ({"size": [28, 0]}, r"is no size of a picture"),
-        ({"size": -1}, r"is no size of a picture"),
+        ({"size": [28]}, r"size = \(28,\) is not a picture size; give rows and columns"),
+        ({"size": [28, 0]}, r"is not a picture size"),
+        ({"size": -1}, r"is not a picture size"),
         ({"mean": [0.5]}, r"mean has 1 values for 3 channels"),
         ({"std": [0.5, 0.5, 0.0]}, r"divides pixels; give numbers above 0"),
         ({"channels": 2}, r"channels: .*found 2"),

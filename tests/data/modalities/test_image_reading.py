@@ -163,8 +163,8 @@ def test_broken_idx_files_are_refused(tmp_path: Path) -> None:
     for name, data, message in (
         ("short", whole[:-3], r"announces 5×3×4 values, 60 bytes, but 57 bytes follow"),
         ("long", whole + b"x", r"60 bytes, but 61 bytes follow"),
-        ("foreign", b"P5 28 28", r"is no idx file: it begins with b'P5 2'"),
-        ("empty", b"", r"is no idx file: it begins with b''"),
+        ("foreign", b"P5 28 28", r"is not an idx file: it begins with b'P5 2'"),
+        ("empty", b"", r"is not an idx file: it begins with b''"),
         ("packed.gz", gzip.compress(whole)[:-12], r"packed.gz: the compressed file is truncated or broken"),
         ("flat", labels.read_bytes(), r"holds an array of 1 axes of uint8, but pictures are bytes with 3 axes"),
     ):

@@ -156,7 +156,7 @@ def test_columns_of_tables_by_name_by_number_and_by_themselves(name, text, colum
         ({"train": {"file": "a.tsv", "source": "en"}}, "the columns of a file are named with source_column and target"),
         ({"train": {**parallel("a"), "source_column": 1, "target_column": 2}}, "have no effect on parallel files"),
         ({"train": parallel("a"), "source_column": "en"}, "source_column has no effect: all pairs are in parallel fil"),
-        ({"train": "a.csv", "separator": ""}, "separator = '' cannot stand between cells; give one character"),
+        ({"train": "a.csv", "separator": ""}, "separator = '' is not one character; give one"),
         ({"train": parallel("a"), "quotes": "plain"}, "quotes has no effect: all pairs are in parallel files"),
         ({"train": {"file": "a.tsv", "weight": 0.0}}, "train.0.weight: Input should be greater than 0"),
         ({"train": 60000}, "train: a file, a folder, a pattern, or a list of them is expected, found 60000"),

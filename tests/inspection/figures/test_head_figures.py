@@ -114,7 +114,7 @@ def test_every_head_has_its_number_in_the_grid() -> None:
     held = {(one["name"], one["head"]): one["value"] for one in json.loads(drawn.as_json())["values"]}
     assert held == {(one.name, one.head): one.entropy for one in table}
     assert {f"{one.entropy:.3g}" for one in table} <= set(texts(drawn.svg()))
-    with pytest.raises(OptionError, match="no statistic is called 'sharpness'; there is: entropy, "):
+    with pytest.raises(OptionError, match="no statistic is called 'sharpness'; available: entropy, "):
         statistics_figure(table, "sharpness")
 
 

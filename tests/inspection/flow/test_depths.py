@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from regard.core.errors import OptionError
-from regard.core.taps import outputs
+from regard.core.taps import last_outputs
 from regard.inspection.flow.depths import Depths, depths
 from regard.inspection.flow.stream import stream
 from regard.inspection.probes import logits_of, probe
@@ -59,7 +59,7 @@ def test_the_stream_of_every_family(family: str) -> None:
     found = stream(run, TEXT)
     one = probe(run, TEXT)
     for layer in found.layers:
-        with torch.inference_mode(), outputs(run.model, layer.name) as seen:
+        with torch.inference_mode(), last_outputs(run.model, layer.name) as seen:
             one.run(run.model)
         assert layer.tokens == (one.source_axis.labels if layer.name.startswith("encoder") else one.axis.labels)
         if isinstance(seen[layer.name], torch.Tensor):
@@ -77,7 +77,7 @@ def test_what_fires_in_a_feed_forward_network() -> None:
     run = loud("transformer")  # with ReLU: what is not above 0 is 0
     found = stream(run, TEXT).feed_forward[0]
     network = run.model.encoder.layers[0].feed_forward
-    with torch.inference_mode(), outputs(run.model, "encoder.layers.0.feed_forward.inner") as seen:
+    with torch.inference_mode(), last_outputs(run.model, "encoder.layers.0.feed_forward.inner") as seen:
         probe(run, TEXT).run(run.model)
     inner_TF = torch.relu(seen["encoder.layers.0.feed_forward.inner"][0])
     assert inner_TF.shape[1] == network.outer.in_features

@@ -140,7 +140,7 @@ def test_a_pattern_means_the_first_module_that_it_names() -> None:
     batch = random_batch(PORTS, 5, rows=2, seed=1)
     assert gradient_flow(model, *batch, "decoder.cells.*").point == "decoder.cells.0"
     assert gradient_flow(model, *batch, "*.cells.1").point == "decoder.cells.1"
-    with pytest.raises(OptionError, match=r"no module .* is called 'nothing'; there is: .*decoder\.cells\.0"):
+    with pytest.raises(OptionError, match=r"no module .* is called 'nothing'; available: .*decoder\.cells\.0"):
         gradient_flow(model, *batch, "nothing")
     with pytest.raises(OptionError, match="Linear does not say where its past travels; give its anatomy a state_path"):
         path_of(nn.Linear(1, 1))

@@ -70,7 +70,7 @@ def test_position_and_content_are_told_apart() -> None:
     assert counted(*five_back).by_distance > 0.7  # but for the first five tokens, which have nothing so far back
     assert "goes by position: distance alone explains" in counted(*five_back).sentence
     assert counted(*third).by_place == pytest.approx(1.0)
-    assert "the place in the text alone explains 100 %" in counted(*third).sentence
+    assert "the position in the text alone explains 100 %" in counted(*third).sentence
     searching = counted(*anywhere)
     assert max(searching.by_distance, searching.by_place) < 0.4
     assert "goes by content" in searching.sentence
@@ -158,5 +158,5 @@ def test_rollout_needs_layers_in_which_a_text_reads_itself() -> None:
     assert rollout(loud("transformer"), TEXT, kind="decoder").kind == "decoder"
     with pytest.raises(OptionError, match="Bahdanau has no layers in which a text reads itself"):
         rollout(loud("bahdanau"), TEXT)
-    with pytest.raises(OptionError, match="as 'encoder'; there is: text"):
+    with pytest.raises(OptionError, match="as 'encoder'; available: text"):
         rollout(loud("gpt"), TEXT, kind="encoder")

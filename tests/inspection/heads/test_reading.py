@@ -55,7 +55,7 @@ def test_a_translator_is_forced_to_its_own_answer_or_to_another() -> None:
     assert given.tokens == ("<sos>", "a", "▁", "d", "o", "g")
     one = given.head("decoder.layers.1.cross", 1)
     assert (one.kind, one.rows, one.columns, one.labels) == ("cross", given.tokens, given.source, given.predicts)
-    with pytest.raises(OptionError, match=r"no head 7 of 'decoder\.layers\.1\.cross' was read; there is: decoder"):
+    with pytest.raises(OptionError, match=r"no head 7 of 'decoder\.layers\.1\.cross' was read; available: decoder"):
         given.head("decoder.layers.1.cross", 7)
 
 
@@ -92,7 +92,7 @@ def test_a_model_without_attention_says_so(family: str) -> None:
 
 
 def test_a_name_that_is_not_there_lists_what_is() -> None:
-    with pytest.raises(OptionError, match=r"'crosss'; there is: encoder\.layers\.0\.attention, "):
+    with pytest.raises(OptionError, match=r"'crosss'; available: encoder\.layers\.0\.attention, "):
         read(loud("transformer"), TEXT, pattern="crosss")
 
 

@@ -99,7 +99,7 @@ def test_the_one_head_of_a_decoder(family: str) -> None:
 
 
 def test_what_cannot_be_asked_says_why(world: Run) -> None:
-    with pytest.raises(OptionError, match="no split 'dev' to ask about; there is: validation, test"):
+    with pytest.raises(OptionError, match="no split 'dev' to ask about; available: validation, test"):
         importance(world, "dev")
     with pytest.raises(OptionError, match=r"is asked about regard\.data\.corpus\.Pair"):
         importance(world, ["the dog"])  # type: ignore[list-item]

@@ -105,7 +105,7 @@ def test_a_classifier_shows_its_heads_and_its_classes(tmp_path: Path) -> None:
     assert set(answers) == {"glad", "sad"}
     assert len(text["heads"]) == 6
     assert text["steps"] == []
-    with pytest.raises(OptionError, match="at most 24 tokens, and the text, the symbols around it among them, has"):
+    with pytest.raises(OptionError, match="at most 24 tokens, and the text, including its special symbols, has"):
         look(run, ["ein Vogel singt " * 10])
 
 

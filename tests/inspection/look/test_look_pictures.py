@@ -162,9 +162,10 @@ def test_what_does_not_fit_together_is_refused(tmp_path: Path) -> None:
     run = picture_run()
     (tmp_path / "broken.png").write_bytes(pictures()[0].read_bytes()[:60])
     for wrong, words in (
-        (TEXT, "there is no file 'der Hund singt'; this run reads pictures"), (tmp_path / "broken.png", "no readable"),
+        (TEXT, "there is no file 'der Hund singt'; this run reads pictures"),
+        (tmp_path / "broken.png", "is not a readable picture"),
         (tmp_path, "is a folder, but one picture is expected"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(DataError, match=words):
             look(run, [str(wrong)])
     with pytest.raises(OptionError, match="is a picture, and this run reads texts; name a run"):

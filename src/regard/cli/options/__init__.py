@@ -1,1 +1,1 @@
-"""Options that several verbs share: engine, decoding, processes; and those that a run has no use for."""
+"""Options that several verbs share: engine, decoding, processes; and which options apply to which runs."""

@@ -1,4 +1,4 @@
-"""The options --engine and --engine-dtype: who finds a run's answers."""
+"""The options --engine and --engine-dtype: torch or CTranslate2."""
 
 from __future__ import annotations
 

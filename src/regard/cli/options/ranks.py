@@ -1,4 +1,4 @@
-"""Several processes of one command on this machine: each computes a part of every training step."""
+"""The option --ranks: several processes on this machine, each computing a part of every training step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ENDING_SECONDS = 20
 
 
 @contextmanager
-def shared(count: int, words: Sequence[str]) -> Iterator[None]:
+def launch_ranks(count: int, words: Sequence[str]) -> Iterator[None]:
     """While the block lasts, this process is the first of ``count`` that run this command, ``regard`` with these words.
 
     Whether it pays must be tried: small operations run side by side, but every process has an optimiser to step, and
@@ -27,7 +27,7 @@ def shared(count: int, words: Sequence[str]) -> Iterator[None]:
         return
     cores = os.cpu_count() or 1
     if count > cores:
-        raise OptionError(f"--ranks {count} on {cores} cores would wait for one another; give at most {cores}")
+        raise OptionError(f"--ranks {count} on {cores} cores cannot run at the same time; give at most {cores}")
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, cores // count)))
     os.environ |= {"WORLD_SIZE": str(count), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     command = [sys.executable, "-m", "regard.cli.main", *words]

@@ -1,4 +1,4 @@
-"""Decoding options of the command line become a strategy; what does not go together is refused."""
+"""Decoding options of the command line become a strategy; combinations that conflict are refused."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 BEAM = "Beam size; without decoding options, the recipe's own are used."
 GREEDY = "Take the most probable token at every step."
-WAYS = ("beam", "greedy", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed")
+DECODING_OPTIONS = ("beam", "greedy", "temperature", "top_k", "top_p", "min_p", "repetition_penalty", "seed")
 """Options that say how an answer is chosen token by token."""
 
 
-def said(options: Mapping[str, Any]) -> list[str]:
+def given_options(options: Mapping[str, Any]) -> list[str]:
     """The options that were given, as they are typed."""
     return [
         f"--{name.replace('_', '-')}"
@@ -26,7 +26,7 @@ def said(options: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def choose(
+def choose_strategy(
     default: Any,
     *,
     beam: int | None = None,
@@ -57,7 +57,7 @@ def _named(
         raise OptionError("--temperature 0 is deterministic; use --greedy, or a temperature above 0")
     sampled = {"temperature": temperature, "top_k": top_k, "top_p": top_p, "min_p": min_p,
                "repetition_penalty": repetition_penalty}  # fmt: skip
-    sampling = bool(said(sampled))
+    sampling = bool(given_options(sampled))
     ways = {"--beam": beam, "--greedy": greedy, "--temperature/--top-k/--top-p/--min-p": sampling}
     named = [name for name, wanted in ways.items() if wanted]
     if len(named) > 1:

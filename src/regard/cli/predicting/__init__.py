@@ -1,1 +1,1 @@
-"""How ``regard predict`` reads inputs, answers them chunk by chunk and writes what it found."""
+"""How ``regard predict`` reads inputs, answers them chunk by chunk and writes the answers."""

@@ -1,4 +1,4 @@
-"""A chunk of inputs becomes answers: searched for, or given by the user and scored; and aligned, if wanted."""
+"""Answers a chunk of inputs, or scores answers that the user gives; aligns words if asked to."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Answering:
     alignment: bool = False
 
     @property
-    def beside(self) -> int:
+    def extra_characters(self) -> int:
         """Characters that come to each input: its context, and an answer whose length does not follow the input's."""
         from regard.core.seams.capabilities import Continues
         from regard.tasks.running.continuation import USUAL_LENGTH
@@ -111,5 +111,5 @@ def with_context(questions: list[str], context: str) -> list[str]:
     """Every question with the context behind it; an empty question stays empty."""
     both = {place: "" for place, question in enumerate(questions) if TAB in question}
     if both:
-        raise InputError("--context gives the context, and there is another behind a tab in", both, "leave one out")
+        raise InputError("--context gives the context, and there is another one after a tab in", both, "leave one out")
     return [f"{question}{TAB}{context}" if question.strip() else "" for question in questions]

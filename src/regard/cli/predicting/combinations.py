@@ -1,11 +1,11 @@
-"""Options of ``regard predict`` that do not go together, whatever the run: all is said before a run is read."""
+"""Checks which options of ``regard predict`` conflict, before a run is read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from regard.cli.options.strategy import WAYS, said
+from regard.cli.options.strategy import DECODING_OPTIONS, given_options
 from regard.core.errors import OptionError
 
 OF_TEXTS = ("scores", "alignment", "reference", "context", "skip", "jsonl")
@@ -16,14 +16,14 @@ def check_combination(texts: list[str], given: Mapping[str, Any]) -> None:
     """``given`` are the options by name; one that nobody gave is None, False or empty."""
 
     def there(*names: str) -> list[str]:
-        return said({name: given[name] for name in names})
+        return given_options({name: given[name] for name in names})
 
     prompting = there("prompt", "interactive")
     if texts and given["file"] is not None:
         raise OptionError("give texts on the command line or --file, not both")
     if prompting and there(*OF_TEXTS):
         named = ", ".join(there(*OF_TEXTS))
-        raise OptionError(f"--prompt and --interactive take nothing that belongs to texts; leave out {named}")
+        raise OptionError(f"--prompt and --interactive cannot be combined with options for texts; leave out {named}")
     if given["interactive"] and (texts or there("file", "prompt", "json")):
         raise OptionError("--interactive asks for its prompts itself; leave out texts, --file, --prompt and --json")
     if given["prompt"] is not None and (texts or given["file"] is not None):
@@ -31,7 +31,7 @@ def check_combination(texts: list[str], given: Mapping[str, Any]) -> None:
     if given["echo"] and given["prompt"] == "":
         raise OptionError("--echo prints the prompt, and this one is empty; leave it out")
     if "" in given["stop"]:
-        raise OptionError("--stop takes the text before which an answer ends, and found an empty one; leave it out")
+        raise OptionError("--stop is empty; give the text before which an answer ends, or leave it out")
     if texts and given["skip"] is not None:
         raise OptionError("--skip leaves out lines of --file or of standard input, not texts; leave it out")
     if given["json"] and given["jsonl"]:
@@ -42,10 +42,10 @@ def check_combination(texts: list[str], given: Mapping[str, Any]) -> None:
 
 def check_reference(there: Callable[..., list[str]], engine: str) -> None:
     """Given answers are scored by the model, and nothing is searched for."""
-    decoding = there(*WAYS, "max_tokens", "n_best")
+    decoding = there(*DECODING_OPTIONS, "max_tokens", "n_best")
     if decoding:
         raise OptionError(
-            "--reference scores given answers and decodes nothing; leave out the way of decoding: "
+            "--reference scores given answers and decodes nothing; leave out the decoding options: "
             + ", ".join(decoding)
         )
     if engine != "torch":

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from regard.cli.console import notes, plain, say
+from regard.cli.console import escape_markup, notes, say
 from regard.cli.predicting.output import Output
 from regard.cli.predicting.rendering import marked
 from regard.core.errors import OptionError
@@ -32,7 +32,7 @@ class Steps:
             for time, values_CQ in zip(answer.times, answer.values_HCQ, strict=True):
                 for name, values_Q in zip(answer.channels, values_CQ, strict=True):
                     ends = "".join(f"\t[dim]{end:.6g}[/dim]" for end in (values_Q[0], values_Q[-1]))
-                    lines.append(f"{plain(time)}\t{plain(name)}\t[bold]{values_Q[middle]:.6g}[/bold]{ends}")
+                    lines.append(f"{escape_markup(time)}\t{escape_markup(name)}\t[bold]{values_Q[middle]:.6g}[/bold]{ends}")
         return marked(lines)
 
     def record(self, one: Answered) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class WithFigure:
         if self.seen:
             names = [Path(one.text).name for one in self.seen]
             forecast_figure(names, [cast("NumbersAnswer", one.answers[0]) for one in self.seen]).save(self.file)
-            say(plain(f"figure: {self.file}"), to=notes)
+            say(escape_markup(f"figure: {self.file}"), to=notes)
 
 
 def check_figure(file: Path) -> None:

@@ -50,7 +50,7 @@ class Inputs:
         return f"line {number + 1}" if self.file else f"text {number + 1}"
 
 
-def from_words(texts: list[str]) -> Inputs:
+def from_arguments(texts: list[str]) -> Inputs:
     return Inputs(iter(readable(texts)), total=len(texts))
 
 
@@ -130,9 +130,9 @@ def has_more(stream: BinaryIO) -> bool:
 
 
 def chunks(
-    inputs: Inputs, references: Inputs | None = None, *, skip: int = 0, beside: int = 0
+    inputs: Inputs, references: Inputs | None = None, *, skip: int = 0, extra: int = 0
 ) -> Iterator[Chunk]:
-    """Lines after the first ``skip``, divided by their number and their characters, with so many beside each."""
+    """Lines after the first ``skip``, divided by their number and their characters, ``extra`` more of them for each."""
     check_totals(inputs, references, skip)
     given = None if references is None else (one for one in islice(references.lines, skip, None) if one is not None)
     read, most, characters = 0, FIRST_LINES, 0
@@ -142,11 +142,11 @@ def chunks(
             read += 1
             if read > skip:
                 texts.append(line)
-                characters += len(line) + beside
+                characters += len(line) + extra
         if texts and (line is None or len(texts) == most or characters >= MOST_CHARACTERS):
             inputs.check()
             first = read - len(texts)
-            yield Chunk(first, texts, None if given is None else taken(given, first, len(texts)))
+            yield Chunk(first, texts, None if given is None else take_references(given, first, len(texts)))
             most, characters, texts = min(GROWTH * most, MOST_LINES), 0, []
     inputs.check()
     if read < skip:
@@ -158,7 +158,7 @@ def chunks(
         raise DataError(f"there are more references than sources, {told}")
 
 
-def taken(references: Iterator[str], first: int, count: int) -> list[str]:
+def take_references(references: Iterator[str], first: int, count: int) -> list[str]:
     """The references of so many sources."""
     found = list(islice(references, count))
     if len(found) < count:

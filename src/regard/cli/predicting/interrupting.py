@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM while answers are written: whole lines stay, and the user is told how to go on."""
+"""Ctrl-C and SIGTERM while answers are written: lines are completed, and the command to continue is shown."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ class Interruption:
         self.writing = False
         self.asked = False
 
-    def ask(self, number: int, frame: FrameType | None) -> None:
+    def handle(self, number: int, frame: FrameType | None) -> None:
         if self.writing and not self.asked:
             self.asked = True
             return
         raise KeyboardInterrupt
 
     @contextmanager
-    def held_back(self) -> Iterator[None]:
+    def until_written(self) -> Iterator[None]:
         self.writing = True
         try:
             yield
@@ -43,7 +43,7 @@ def interruptible() -> Iterator[Interruption]:
     if threading.current_thread() is not threading.main_thread():
         yield interruption
         return
-    before = {number: signal.signal(number, interruption.ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, interruption.handle) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield interruption
     finally:
@@ -51,7 +51,7 @@ def interruptible() -> Iterator[Interruption]:
             signal.signal(number, handler)
 
 
-def way_on(words: Sequence[str], done: int) -> str:
+def resume_command(words: Sequence[str], done: int) -> str:
     """The command that answers what is left, made of the words of the one that was stopped."""
     kept: list[str] = []
     for place, word in enumerate(words):

@@ -1,4 +1,4 @@
-"""Where answers go: lines of text or of JSON as they are found, or one JSON object when all are."""
+"""Where answers go: lines of text or JSON as they come, or one JSON object at the end."""
 
 from __future__ import annotations
 
@@ -80,6 +80,6 @@ def write_now(text: str) -> None:
     except OSError as error:
         discard_output()
         raise DataError(
-            f"standard output cannot be written: {error.strerror}; make room, or choose another place, and see whether "
-            "the last line is whole"
+            f"standard output cannot be written: {error.strerror}; free some space or choose another place; the "
+            "last line may be incomplete"
         ) from None

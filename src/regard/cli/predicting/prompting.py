@@ -1,4 +1,4 @@
-"""A language model at the terminal: a prompt that is written on token by token, or a conversation."""
+"""A language model at the terminal: continues a prompt token by token, or holds an interactive session."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class OutputStyle:
         self, run: Run, texts: Sequence[str], options: Any, progress: Progress | None = None, first: int = 0
     ) -> list[list[Answer]]:
         """How each text goes on; an empty one does not. ``first`` is how many texts came before these."""
-        from regard.runs.asking import answer_filled
+        from regard.runs.asking import answer_nonempty
 
         def find(prompts: list[str], places: list[int]) -> list[list[Answer]]:
             found = run.continuation.predict(
@@ -78,7 +78,7 @@ class OutputStyle:
                 for prompt, own in zip(prompts, found, strict=True)
             ]
 
-        return answer_filled(texts, find)
+        return answer_nonempty(texts, find)
 
 
 def continue_prompt(run: Run, prompt: str, options: Any, style: OutputStyle, *, as_json: bool) -> None:
@@ -111,7 +111,7 @@ def interactive_session(run: Run, options: Any, style: OutputStyle) -> None:
         line = sys.stdin.readline()
         if not line:
             return
-        seeded = options.reseeded(turn)
+        seeded = options.with_seed_offset(turn)
         turn += 1
         try:
             continue_prompt(run, line.rstrip("\n"), seeded, style, as_json=False)

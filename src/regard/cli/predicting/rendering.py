@@ -1,4 +1,4 @@
-"""How answers are shown, by what a run answers: texts, labels with probabilities, tagged words, places in a text."""
+"""How answers are printed, by their type: texts, labels with probabilities, tagged words, spans of a context."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from rich.text import Text
 
-from regard.cli.console import console, plain
+from regard.cli.console import console, escape_markup
 
 if TYPE_CHECKING:
     from regard.cli.predicting.answering import Answered
@@ -79,7 +79,7 @@ class Texts:
             fields.append(answer.text.translate(LINE_ENDS))
             if one.links is not None and rank == 1:
                 fields.append(" ".join(f"{source}-{target}" for source, target in one.links))
-            lines.append(lead(one.number, rank, self.n_best) + "\t".join(fields) + "\n")
+            lines.append(prefix(one.number, rank, self.n_best) + "\t".join(fields) + "\n")
         return "".join(lines) or "\n"
 
     def record(self, one: Answered) -> dict[str, Any]:
@@ -101,7 +101,8 @@ class Labels:
 
     def shown(self, one: Answered) -> str:
         return marked(
-            f"{lead(one.number, rank, self.n_best)}[{style}]{plain(label.text)}[/{style}]\t{label.score:.{DIGITS}f}"
+            f"{prefix(one.number, rank, self.n_best)}[{style}]{escape_markup(label.text)}[/{style}]"
+            f"\t{label.score:.{DIGITS}f}"
             for rank, (label, style) in enumerate(zip(self.kept(one), ("bold", *["dim"] * self.n_best)), start=1)
         )
 
@@ -124,14 +125,14 @@ class TaggedWords:
 
     @cached_property
     def colours(self) -> dict[str, str]:
-        kinds = sorted({kind_of(tag) for tag in self.tags} - {"O"})
+        kinds = sorted({entity_type(tag) for tag in self.tags} - {"O"})
         return {kind: COLOURS[place % len(COLOURS)] for place, kind in enumerate(kinds)}
 
     def shown(self, one: Answered) -> str:
         return marked([" ".join(map(self.coloured, self.words(one)))])
 
     def coloured(self, one: TaggedWord) -> str:
-        colour, word, tag = self.colours.get(kind_of(one.tag)), plain(one.word), plain(one.tag)
+        colour, word, tag = self.colours.get(entity_type(one.tag)), escape_markup(one.word), escape_markup(one.tag)
         return f"[{colour}]{word}[/{colour}][dim]/{tag}[/dim]" if colour else f"{word}[dim]/{tag}[/dim]"
 
     def record(self, one: Answered) -> dict[str, Any]:
@@ -153,12 +154,12 @@ class Spans:
     def shown(self, one: Answered) -> str:
         lines = []
         for rank, answer in enumerate(cast("Sequence[SpanAnswer]", one.answers), start=1):
-            text = plain(" ".join(answer.text.split()))
+            text = escape_markup(" ".join(answer.text.split()))
             place = f"[dim]{answer.start}-{answer.stop}[/dim]"
             figures = f"{answer.probability:.{DIGITS}f}\t{place}"
-            lines.append(f"{lead(one.number, rank, self.n_best)}[bold]{text}[/bold]\t{figures}")
+            lines.append(f"{prefix(one.number, rank, self.n_best)}[bold]{text}[/bold]\t{figures}")
             if console.is_terminal and rank == 1 and answer.text:
-                lines.append(surroundings(one.text.split("\t", 1)[1], answer))
+                lines.append(shown_in_context(one.text.split("\t", 1)[1], answer))
         return marked(lines)
 
     def record(self, one: Answered) -> dict[str, Any]:
@@ -171,7 +172,7 @@ class Spans:
         }  # fmt: skip
 
 
-def lead(number: int, rank: int, n_best: int) -> str:
+def prefix(number: int, rank: int, n_best: int) -> str:
     """With --n-best the input's number and the rank come first."""
     return f"{number}\t{rank}\t" if n_best > 1 else ""
 
@@ -181,13 +182,14 @@ def outputs(texts: Sequence[str], n_best: int) -> Any:
     return [*texts] if n_best > 1 else texts[0] if texts else ""
 
 
-def kind_of(tag: str) -> str:
+def entity_type(tag: str) -> str:
     return tag.removeprefix("B-").removeprefix("I-")
 
 
-def surroundings(context: str, answer: SpanAnswer) -> str:
+def shown_in_context(context: str, answer: SpanAnswer) -> str:
     before, after = context[max(0, answer.start - AROUND) : answer.start], context[answer.stop : answer.stop + AROUND]
-    return f"  [dim]…{plain(before)}[/dim][bold]{plain(answer.text)}[/bold][dim]{plain(after)}…[/dim]"
+    before, found, after = (escape_markup(part) for part in (before, answer.text, after))
+    return f"  [dim]…{before}[/dim][bold]{found}[/bold][dim]{after}…[/dim]"
 
 
 def marked(lines: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Inputs are read, answered and written chunk by chunk, in order; whoever stops it is told how to go on."""
+"""Reads, answers and writes inputs chunk by chunk, in order; after an interruption says how to continue."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 import typer
 
-from regard.cli.console import counting, discard_output, notes, plain, say
+from regard.cli.console import counting, discard_output, escape_markup, notes, say
 from regard.cli.predicting.answering import Answered, Answering
 from regard.cli.predicting.inputs import Chunk, Inputs, chunks
-from regard.cli.predicting.interrupting import interruptible, way_on
+from regard.cli.predicting.interrupting import interruptible, resume_command
 from regard.cli.predicting.output import Output
 from regard.core.errors import DataError, InputError, InputWarning, RegardError
 
@@ -29,9 +29,9 @@ def answer_all(
     done = skip
     with interruptible() as interruption:
         try:
-            for chunk in chunks(inputs, references, skip=skip, beside=answering.beside):
+            for chunk in chunks(inputs, references, skip=skip, extra=answering.extra_characters):
                 answered = answer(answering, chunk, inputs)
-                with interruption.held_back():
+                with interruption.until_written():
                     output.write(answered)
                     done = chunk.first + len(answered)
             output.close()
@@ -40,12 +40,12 @@ def answer_all(
         except KeyboardInterrupt:
             if done > skip:
                 output.close()
-            say(f"[bold]stopped:[/bold] {plain(what_is_done(inputs, done, skip, words))}", to=notes)
+            say(f"[bold]stopped:[/bold] {escape_markup(stopped_message(inputs, done, skip, words))}", to=notes)
             raise typer.Exit(130) from None
         except RegardError:
             if done > skip:
                 output.close()
-                say(plain(what_is_done(inputs, done, skip, words)), to=notes)
+                say(escape_markup(stopped_message(inputs, done, skip, words)), to=notes)
             raise
 
 
@@ -73,13 +73,13 @@ def warnings_as_notes(chunk: Chunk, inputs: Inputs) -> Iterator[None]:
     for one in caught:
         if issubclass(one.category, InputWarning):
             where = f"{first} to {last}: " if last > chunk.first + 1 else f"{first}: "
-            say(f"[yellow]note:[/yellow] {plain(where + str(one.message))}", to=notes)
+            say(f"[yellow]note:[/yellow] {escape_markup(where + str(one.message))}", to=notes)
         else:
             warnings.showwarning(one.message, one.category, one.filename, one.lineno)
 
 
-def what_is_done(inputs: Inputs, done: int, skip: int, words: Sequence[str]) -> str:
+def stopped_message(inputs: Inputs, done: int, skip: int, words: Sequence[str]) -> str:
     if done == skip or not inputs.file:
         return "nothing was answered yet" if done == skip else f"{done:,} texts are answered"
     again = f", with {inputs.file} from its first line again" if inputs.file == "standard input" else ""
-    return f"{done:,} lines are answered and written; to go on{again}:\n{way_on(words, done)}"
+    return f"{done:,} lines are answered and written; to go on{again}:\n{resume_command(words, done)}"

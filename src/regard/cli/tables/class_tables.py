@@ -1,4 +1,4 @@
-"""Tables of ``regard evaluate`` for classes: figures by class and by group, who is taken for whom, and errors."""
+"""Tables of ``regard evaluate`` for classes: figures by class and by group, the confusion matrix, and errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from regard.cli.console import console, plain, say
+from regard.cli.console import console, escape_markup, say
 
 MOST_CLASSES = 12
 """Beyond so many, the most frequent classes and the pairs that are confused most often stand for all."""
@@ -35,7 +35,7 @@ def show_classes(scores: Mapping[str, Any]) -> None:
     if errors:
         say("\nErrors, most confident first (more with --json):", style="dim")
         for one in errors[:ERRORS]:
-            say(f"  {plain(mistake(one))}")
+            say(f"  {escape_markup(mistake(one))}")
 
 
 def mistake(error: Mapping[str, Any]) -> str:
@@ -56,7 +56,7 @@ def table_of(*columns: str) -> Table:
     """The first column from the left, the others, which are numbers, from the right."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     for place, column in enumerate(columns):
-        table.add_column(plain(column), justify="left" if place == 0 else "right")
+        table.add_column(escape_markup(column), justify="left" if place == 0 else "right")
     return table
 
 
@@ -69,14 +69,14 @@ def _by_class(classes: Mapping[str, Any]) -> Table:
     for label in shown:
         own = classes[label]
         figures = (f"{own[name]:.4f}" for name in ("precision", "recall", "f1"))
-        table.add_row(plain(label), *figures, f"{own['examples']:,}")
+        table.add_row(escape_markup(label), *figures, f"{own['examples']:,}")
     return table
 
 
 def _by_group(groups: Mapping[str, Any]) -> Table:
     table = table_of("group", "accuracy", "macro F1", "examples")
     for group, own in groups.items():
-        table.add_row(plain(group), f"{own['accuracy']:.4f}", f"{own['macro_f1']:.4f}", f"{own['examples']:,}")
+        table.add_row(escape_markup(group), f"{own['accuracy']:.4f}", f"{own['macro_f1']:.4f}", f"{own['examples']:,}")
     return table
 
 
@@ -95,7 +95,7 @@ def _show_confusion(labels: list[str], counts: list[list[int]]) -> None:
     if pairs:
         table = table_of("true", "predicted", "times")
         for count, label, other in sorted(pairs, key=lambda pair: -pair[0])[:MOST_PAIRS]:
-            table.add_row(plain(label), plain(other), f"{count:,}")
+            table.add_row(escape_markup(label), escape_markup(other), f"{count:,}")
         console.print()
         console.print(table)
 
@@ -104,5 +104,5 @@ def _confusion(labels: list[str], counts: list[list[int]]) -> Table:
     table = table_of("true ↓ predicted →", *labels)
     for place, (label, row) in enumerate(zip(labels, counts, strict=True)):
         cells = (f"[bold]{count:,}[/bold]" if other == place else f"{count:,}" for other, count in enumerate(row))
-        table.add_row(plain(label), *cells)
+        table.add_row(escape_markup(label), *cells)
     return table

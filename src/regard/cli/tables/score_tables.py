@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from regard.cli.console import console, plain, say
+from regard.cli.console import console, escape_markup, say
 from regard.cli.tables.class_tables import show_classes, table_of
 
 OF_TEXT = ("loss", "perplexity", "bits_per_character", "masked_perplexity", "pseudo_perplexity")
@@ -58,30 +58,30 @@ def show_yardsticks(scores: Mapping[str, Any], split: str) -> None:
     table = table_of(title, *(name.replace("_", " ") for name in columns), "fitted on")
     table.add_row("[bold]this run[/bold]", *(_figure(scores, f"{split}{name}", name) for name in columns), "")
     for method, own in held.items():
-        fitted = f"[dim]{plain(own['fitted_on'])}[/dim]"
-        table.add_row(plain(method), *(_figure(own, name, name) for name in columns), fitted)
+        fitted = f"[dim]{escape_markup(own['fitted_on'])}[/dim]"
+        table.add_row(escape_markup(method), *(_figure(own, name, name) for name in columns), fitted)
     console.print()
     console.print(table)
     if scores.get(f"{split}verdict"):
-        say(f"[yellow]{plain(scores[f'{split}verdict'])}[/yellow]")
+        say(f"[yellow]{escape_markup(scores[f'{split}verdict'])}[/yellow]")
 
 
 def show_notes(scores: Mapping[str, Any]) -> None:
     """What belongs to the scores in words."""
     if "engine" in scores:
-        say(f"answers by {plain(scores['engine'])}; scores.json is left as it was", style="dim")
+        say(f"answers by {escape_markup(scores['engine'])}; scores.json is left as it was", style="dim")
     if "bleu_signature" in scores:
-        say(f"BLEU {plain(scores['bleu_signature'])}", style="dim")
+        say(f"BLEU {escape_markup(scores['bleu_signature'])}", style="dim")
     for reason, lines in _by_reason(scores.get("skipped", ())).items():
         more = f" and {len(lines) - LISTED:,} others" if len(lines) > LISTED else ""
         number = "1 line was" if len(lines) == 1 else f"{len(lines):,} lines were"
-        say(f"{number} left out ({plain(reason)}): {', '.join(lines[:LISTED])}{more}", style="dim")
+        say(f"{number} left out ({escape_markup(reason)}): {', '.join(lines[:LISTED])}{more}", style="dim")
     if "without_yardsticks" in scores:
-        say(f"no simple methods to compare with: {plain(scores['without_yardsticks'])}", style="dim")
+        say(f"no simple methods to compare with: {escape_markup(scores['without_yardsticks'])}", style="dim")
     if "not_kept" in scores:
-        say(f"[yellow]note:[/yellow] {plain(scores['not_kept'])}")
+        say(f"[yellow]note:[/yellow] {escape_markup(scores['not_kept'])}")
     if "against" in scores:
-        say(plain(scores["against"]["sentence"]))
+        say(escape_markup(scores["against"]["sentence"]))
 
 
 def _by_reason(skipped: Any) -> dict[str, list[str]]:

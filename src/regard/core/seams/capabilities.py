@@ -1,4 +1,4 @@
-"""What a task may be able to do beyond its six methods: small Protocols, asked for by ``isinstance``.
+"""Capabilities that a task may have beyond its six methods: small Protocols, tested by ``isinstance``.
 
 A task that has the methods of a capability has the capability; ``tests/laws`` holds every task to what it declares.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from regard.core.yardsticks import Yardstick
     from regard.data.corpus import Corpus, Pair
     from regard.decoding.engine import TorchEngine
-    from regard.tasks.hidden.filling import Filling
+    from regard.tasks.masked.filling import Filling
     from regard.tasks.metrics.bleu import Comparison
     from regard.tasks.running.continuation import Continuation
     from regard.tasks.translation import Translation

@@ -1,4 +1,4 @@
-"""The seam of those who watch a training: they draw bars, write files, decide to stop."""
+"""Observer: is told what happens in a training; progress bars and log files are observers."""
 
 from __future__ import annotations
 

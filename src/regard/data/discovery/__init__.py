@@ -1,4 +1,4 @@
-"""What files of a user's own hold: looked at, measured, and made into the [data] table of a recipe."""
+"""Looks at files of your own, measures them, and makes the ``[data]`` table of a recipe."""
 
 from __future__ import annotations
 

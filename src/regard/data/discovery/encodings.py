@@ -1,4 +1,4 @@
-"""Is a file text in UTF-8? If not, what it seems to be, and how it becomes that."""
+"""Is a file UTF-8 text? If not, what it seems to be, and how to convert it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def check_text(path: Path) -> TextFile:
     try:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
-        raise DataError(f"{path} ends in the middle of a character; fetch or write it again") from None
+        raise DataError(f"{path} ends in the middle of a character; download or write it again") from None
     if not characters - head.startswith(BYTE_ORDER_MARK):
         raise DataError(f"{path} is empty; name a file with something in it")
     return TextFile(lines + (last != b"\n"), characters - head.startswith(BYTE_ORDER_MARK), size)
@@ -81,7 +81,7 @@ def _no_text(path: Path, block: bytes, before: int, lines: int) -> DataError:
         found = "UTF-16BE" if even > odd else "UTF-16LE"
         return DataError(f"{path} seems to be in {found}, and only UTF-8 is read here. {_convert(path, found)}")
     if _is_binary(block) or block.count(0) > NUL_SHARE * len(block):
-        return DataError(f"{path} is no text but a binary file; name a file of text, a table, or a folder of pictures")
+        return DataError(f"{path} is a binary file, not text; name a text file, a table, or a folder of pictures")
     place = block.index(0)
     line = lines + block.count(b"\n", 0, place) + 1
     return DataError(
@@ -92,7 +92,7 @@ def _no_text(path: Path, block: bytes, before: int, lines: int) -> DataError:
 
 def _other_encoding(path: Path, block: bytes) -> DataError:
     if _is_binary(block):
-        return DataError(f"{path} is no text but a binary file; name a file of text, a table, or a folder of pictures")
+        return DataError(f"{path} is a binary file, not text; name a text file, a table, or a folder of pictures")
     if sum(byte > 127 for byte in block) > FOREIGN_SHARE * len(block):
         return DataError(
             f"{path} is not in UTF-8; its letters are in an older encoding, such as Windows-1251, GB18030, Shift_JIS "

@@ -1,4 +1,4 @@
-"""What is asked and what is found when files of a user's own are looked at: wishes, facts and a discovery."""
+"""What a user wishes and what was found in files: wishes, facts, and a discovery."""
 
 from __future__ import annotations
 

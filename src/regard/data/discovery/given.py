@@ -1,4 +1,4 @@
-"""The files that a user named, in folders or beside one another, and which of them train, validate and test."""
+"""The files that a user names, and which of them are for training, validation and testing."""
 
 from __future__ import annotations
 

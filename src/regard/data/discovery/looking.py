@@ -1,4 +1,4 @@
-"""Looks at files or folders of a user's own and says what they hold, so that a recipe can be written for them."""
+"""Looks at files of a user and says what they hold, so that a recipe can be written for them."""
 
 from __future__ import annotations
 

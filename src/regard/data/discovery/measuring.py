@@ -1,4 +1,4 @@
-"""Measuring texts: lengths, alphabets, scripts and words, and which examples repeat one another."""
+"""Measures texts: lengths, alphabets, scripts and words, and which examples are duplicates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many examples are set aside where no files are named for validation or testing, and what is left."""
+"""How many examples are set aside for validation and testing where no files are named for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is counted while the examples of every split go by, and the discovery that comes of it."""
+"""Counts the examples of every split while they are read, and makes the discovery."""
 
 from __future__ import annotations
 

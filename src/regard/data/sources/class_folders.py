@@ -7,7 +7,7 @@ from pathlib import Path
 from regard.core.errors import DataError
 from regard.data.examples import Labelled
 from regard.data.ledger import Ledger
-from regard.data.readers import COMPRESSIONS, read_lines, some
+from regard.data.readers import COMPRESSIONS, read_lines, summarise
 
 
 def class_files(folder: Path) -> list[tuple[str, Path]]:
@@ -38,8 +38,9 @@ def read_class_folders(folder: Path, split: str, ledger: Ledger) -> list[Labelle
             ledger.skip(split, str(folder), number, "no text", str(path))
     if wrong:
         raise DataError(
-            f"{folder}: {len(wrong):,} of {len(files):,} files cannot be read as texts: {some(wrong)}. Correct these "
-            f"files, or take them out of the folder (names may end in {', '.join(COMPRESSIONS)} where they are packed)"
+            f"{folder}: {len(wrong):,} of {len(files):,} files cannot be read as texts: {summarise(wrong)}. Correct "
+            f"these files, or take them out of the folder (names may end "
+            f"in {', '.join(COMPRESSIONS)} where they are packed)"
         )
     ledger.record(split, str(folder), read=len(files), kept=len(kept))
     return kept

@@ -27,7 +27,7 @@ class TableFormat(Config):
     def _is_one_character(cls, separator: str) -> str:
         if separator != AUTO and (len(separator) != 1 or separator in '"\r\n'):
             raise ValueError(
-                f"separator = {separator!r} cannot stand between cells; give one character, as in \";\" or \"\\t\""
+                f"separator = {separator!r} is not one character; give one, as in \";\" or \"\\t\""
             )
         return separator
 

@@ -1,4 +1,4 @@
-"""What a recipe may say about a split: a file, a folder, a pattern, or a list of them, each with options if need be."""
+"""Entries of a split in a recipe: a file, a folder, a pattern, or a list of them, each with options if needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From files of your own to a corpus of examples: weights, duplicates, validation and test splits set aside."""
+"""Makes a corpus of examples from files: weights, duplicates, validation and test splits."""
 
 from __future__ import annotations
 

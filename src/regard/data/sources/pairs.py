@@ -133,7 +133,7 @@ def check_table(path: Path, key: str, written: TableFormat) -> None:
     if suffix(path) not in TABLE_SUFFIXES and written.separator == AUTO:
         raise DataError(
             f"{key} names {path}: a file of both sides must end in {', '.join(TABLE_SUFFIXES)} "
-            f"({', '.join(COMPRESSIONS)} may follow), or data.separator says what stands between its cells; two "
+            f"({', '.join(COMPRESSIONS)} may follow), or data.separator must name what separates its cells; two "
             "parallel files are named as "
             f'{{source = "train.en", target = "train.de"}}'
         )

@@ -15,7 +15,7 @@ from regard.core.errors import DataError
 from regard.data.corpus import Corpus
 from regard.data.examples import Tagged, unfit
 from regard.data.ledger import Ledger
-from regard.data.readers import read_lines, some
+from regard.data.readers import read_lines, summarise
 from regard.data.sources.entries import ExampleEntry, chosen
 from regard.data.sources.example_files import ExampleFiles
 from regard.data.sources.files import Found
@@ -108,7 +108,7 @@ def read_lists(path: Path, split: str, ledger: Ledger, words: str, tags: str) ->
             ledger.skip(split, str(path), line, f"no {words}")
     if wrong:
         raise DataError(
-            f"{path}: every word needs a tag, but {some(wrong)}. Correct these lines, or name other keys with "
+            f"{path}: every word needs a tag, but {summarise(wrong)}. Correct these lines, or name other keys with "
             "data.words and data.tags"
         )
     ledger.record(split, str(path), read=len(rows), kept=len(kept))
@@ -182,7 +182,7 @@ def check_columns(path: Path, lines: Sequence[Cells], word: int, tag: int) -> No
     if wrong:
         needed = f"{usual} columns as in most lines" if LAST in (word, tag) else f"at least {max(word, tag)} columns"
         raise DataError(
-            f"{path}: every line needs {needed}, a word and its tag among them, but {some(wrong)}. Correct these "
+            f"{path}: every line needs {needed}, a word and its tag among them, but {summarise(wrong)}. Correct these "
             "lines, or name the columns with data.word and data.tag"
         )
 

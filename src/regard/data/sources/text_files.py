@@ -1,4 +1,4 @@
-"""Running text for language models: files of your own, or what every Python brings along."""
+"""Running text for language models: files, or the help topics and the sources of Python."""
 
 from __future__ import annotations
 

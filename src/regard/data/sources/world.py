@@ -1,4 +1,4 @@
-"""Data that the small world makes up: how many sentences each split has, and pairs of them in two languages."""
+"""Data that the small world generates: the size of each split, and sentence pairs in two languages."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def grid_figure(
 def statistics_figure(table: Sequence[HeadStatistics], what: str = "entropy") -> Figure:
     """One of the statistics over all heads."""
     if what not in (known := (*MEANS, "by_distance", "by_place")):
-        raise OptionError(f"no statistic is called {what!r}; there is: {', '.join(known)}")
+        raise OptionError(f"no statistic is called {what!r}; available: {', '.join(known)}")
     values = {(one.name, one.head): float(asdict(one)[what]) for one in table}
     high = 1.0 if what in SHARES else max(values.values(), default=1.0) or 1.0
     words, called = " ".join(one.sentence for one in table), what.replace("_", " ")

@@ -1,4 +1,4 @@
-"""The answer read off at every depth: what a model would say if a layer were its last.
+"""Reads the answer off at every depth: what a model would say if a layer were its last.
 
 States that were made for the next layer are shown to the final norm and the output head (the "logit lens",
 nostalgebraist 2020). What comes out early is a hint of what is settled where, no more: a layer may hold what it knows

@@ -113,7 +113,7 @@ class DepthGradients:
 
 
 @contextmanager
-def caught(model: nn.Module, pattern: str) -> Iterator[list[tuple[Tensor, ...]]]:
+def captured_states(model: nn.Module, pattern: str) -> Iterator[list[tuple[Tensor, ...]]]:
     """The states that leave the first module whose name matches, call by call, each as its own place in the graph.
 
     A memory cell's c is also read by its own h. Passing on a copy of each makes them two, so that the gradient is
@@ -124,7 +124,7 @@ def caught(model: nn.Module, pattern: str) -> Iterator[list[tuple[Tensor, ...]]]
     def hook(module: nn.Module, inputs: Any, output: Any) -> Any:
         parts = output if isinstance(output, tuple) else (output,)
         count = len(parts) if parts[0].dim() == 2 else 1  # all positions at once: what comes after is not a state
-        copies = tuple(apart(part) for part in parts[:count])
+        copies = tuple(as_separate_node(part) for part in parts[:count])
         states.append(copies)
         return (*copies, *parts[count:]) if isinstance(output, tuple) else copies[0]
 
@@ -135,7 +135,7 @@ def caught(model: nn.Module, pattern: str) -> Iterator[list[tuple[Tensor, ...]]]
         handle.remove()
 
 
-def apart(state: Tensor) -> Tensor:
+def as_separate_node(state: Tensor) -> Tensor:
     """The same numbers at a place of their own; also where nothing before them is learned."""
     return state.view_as(state) if state.requires_grad else state.detach().requires_grad_()
 
@@ -146,7 +146,7 @@ def first_match(model: nn.Module, pattern: str) -> str:
     for name in names:
         if fnmatchcase(name, pattern):
             return name
-    raise OptionError(f"no module of this model is called {pattern!r}; there is: {', '.join(names)}")
+    raise OptionError(f"no module of this model is called {pattern!r}; available: {', '.join(names)}")
 
 
 @contextmanager
@@ -188,7 +188,7 @@ def gradient_flow(model: nn.Module, source: Source, target_BT: Tensor, points: s
     ``points`` names the module whose outputs are the h_t: one call for each step, or all positions in one call.
     """
     point = first_match(model, points or path_of(model))
-    with without_dropout(model), torch.enable_grad(), caught(model, point) as states:
+    with without_dropout(model), torch.enable_grad(), captured_states(model, point) as states:
         logits_BW = cast(Any, model).head(model(*source, target_BT[:, :-1])[:, -1])
         # A sum, so that each row's gradient is that of its own loss.
         loss = functional.cross_entropy(logits_BW, target_BT[:, -1], reduction="sum")

@@ -1,4 +1,4 @@
-"""States on their way to an answer, layer by layer, as they pass."""
+"""The states of a model layer by layer, for one input."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from regard.core.errors import OptionError
 from regard.core.seams.anatomy import anatomy_of
-from regard.core.taps import passing
+from regard.core.taps import record_outputs
 
 BEFORE = "embedding"
 """The depth before the first layer."""
@@ -41,7 +41,7 @@ def passing_states(model: nn.Module) -> Iterator[dict[str, Tensor]]:
     first = model.get_submodule(names[0])
     handle = first.register_forward_pre_hook(lambda module, inputs: entering.append(inputs[0]))
     try:
-        with passing(model, *names) as seen:
+        with record_outputs(model, *names) as seen:
             yield found
     finally:
         handle.remove()

@@ -1,4 +1,4 @@
-"""How loud things are on the way: the residual stream after each layer, what each head writes into it, what fires.
+"""Norms in the residual stream after each layer, what each head writes into it, and which neurons fire.
 
 A head's share of an attention's output is its answer times its slice of the output matrix; the shares of all heads and
 the bias add up to the output (Elhage et al. 2021).
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from regard.core.seams.anatomy import anatomy_of
 from regard.core.seams.modules import WritesResidual
-from regard.core.taps import answers, attention_points
+from regard.core.taps import attention_points, record_attention_outputs
 from regard.inspection.figures.alignments import three_digits
 from regard.inspection.flow.states import joined, levels
 from regard.inspection.heads.names import head_count, kind_of
@@ -137,7 +137,7 @@ def head_writes(model: nn.Module, inputs: tuple[Any, ...]) -> dict[str, Tensor]:
     """write_BHTD of every head of every attention, in one pass over the arguments that a model takes."""
     if not attention_points(model):
         return {}
-    with answers(model, "*") as seen:
+    with record_attention_outputs(model, "*") as seen:
         model.eval()(*inputs)
     return writes_of(model, seen)
 

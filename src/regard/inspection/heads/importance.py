@@ -20,7 +20,7 @@ from regard.inspection.figures.alignments import three_digits
 from regard.inspection.heads.names import HeadAt, every_head
 from regard.inspection.splits import GIVEN, places, task_over
 from regard.runs.load import Run
-from regard.tasks.scores import summed
+from regard.tasks.scores import sum_over
 
 AT_ONCE = 4096  # tokens of a batch
 EXAMPLES = 500  # that are enough to tell heads apart
@@ -77,7 +77,7 @@ def importance(
 
     def loss(off: Sequence[HeadAt]) -> float:
         with without_heads(run.model, off) if off else nullcontext():
-            totals, count = summed(task, run.session(), found, batches)
+            totals, count = sum_over(task, run.session(), found, batches)
         return totals["loss"] / max(count, 1)
 
     whole, table = loss(()), []

@@ -1,4 +1,4 @@
-"""Which heads a model has, by the name of the attention that owns them, and what each of these reads."""
+"""The heads of a model: the name of the attention that owns them, and what each of them reads."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def check_heads(model: nn.Module, heads: Iterable[HeadAt]) -> None:
     ]
     if wrong:
         there = ", ".join(f"{name} (0 to {head_count(model, name) - 1})" for name in points)
-        raise OptionError(enumerate_problems("no such head", wrong) + f"; there is: {there or 'none at all'}")
+        raise OptionError(enumerate_problems("no such head", wrong) + f"; available: {there or 'none at all'}")
 
 
 def kind_of(model: nn.Module, name: str) -> Kind:

@@ -1,4 +1,4 @@
-"""Attention is not explanation, shown on a model of one's own, in two experiments.
+"""Two experiments that test whether attention explains the answers of a model.
 
 First: does a head's weight on a token tell what happens to the answer when the token is taken away? Kendall's τ between
 the two, row by row. Second: does the answer survive when a head reads with uniform or shuffled weights? Where it does,
@@ -151,7 +151,7 @@ def _one_text(
     for name, head in heads:
         # Only where the columns are what can be taken away: the source, or the text itself.
         readable = kind_of(model, name) in ("cross", "text")
-        pairs = list(compared(weights[name][head], effects_TS, rows)) if readable else []
+        pairs = list(correlations(weights[name][head], effects_TS, rows)) if readable else []
         shuffles = [_after(model, asked, before_TW, [(name, head)], permuted(seed)) for seed in range(SHUFFLES)]
         found[name, head] = _Found(
             tuple(tau for tau, _ in pairs),
@@ -171,7 +171,7 @@ def effects(model: Any, asked: Probe, before_TW: Tensor) -> np.ndarray:
     return np.stack(found, axis=1)
 
 
-def compared(weights_TS: np.ndarray, effects_TS: np.ndarray, rows: Sequence[int]) -> Any:
+def correlations(weights_TS: np.ndarray, effects_TS: np.ndarray, rows: Sequence[int]) -> Any:
     """τ and the points, for every row that has enough tokens to choose from; what has no weight cannot be seen."""
     for row in rows:
         seen_S = weights_TS[row] > 0

@@ -59,7 +59,7 @@ class Reading:
             if (one.name, one.head) == (name, head):
                 return one
         there = ", ".join(f"{one.name} {one.head}" for one in self.heads)
-        raise OptionError(f"no head {head} of {name!r} was read; there is: {there}")
+        raise OptionError(f"no head {head} of {name!r} was read; available: {there}")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain numbers and words, for JSON."""

@@ -1,4 +1,4 @@
-"""Attention rollout: of which input tokens a state is made after several layers (Abnar & Zuidema 2020).
+"""Attention rollout: which input tokens a state is composed of after several layers (Abnar & Zuidema 2020).
 
 Each layer mixes what its heads read on average with what the residual path carries on, half and half; the mixtures are
 multiplied from the first layer to the last. It knows nothing of values, norms and feed-forward networks.
@@ -66,7 +66,7 @@ def stack_of(model: nn.Module, kind: Kind | None = None) -> list[str]:
     if chosen is None or chosen not in stacks:
         raise OptionError(
             f"{type(model).__name__} has no layers in which a text reads itself"
-            + (f" as {kind!r}; there is: {', '.join(stacks) or 'none at all'}" if kind else "; see reading.read")
+            + (f" as {kind!r}; available: {', '.join(stacks) or 'none at all'}" if kind else "; see reading.read")
         )
     return stacks[chosen]
 

@@ -1,4 +1,4 @@
-"""Which heads do the same: the Jensen–Shannon divergence between what two heads read, row by row."""
+"""Which heads read alike: the Jensen–Shannon divergence between two heads, row by row."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class HeadStatistics:
             return f"reads the token {best}, with {percent(named[best])} of its weight"
         explained = percent(max(self.by_distance, self.by_place))
         if self.positional:
-            what = "distance alone" if self.by_distance >= self.by_place else "the place in the text alone"
+            what = "distance alone" if self.by_distance >= self.by_place else "the position in the text alone"
             return f"goes by position: {what} explains {explained} of where its weight lies"
         far = f"{self.distance:.1f} tokens away on average"
         return f"goes by content: position explains {explained} of where its weight lies, {far}"

@@ -1,4 +1,4 @@
-"""How an answer was chosen: the candidates at every step, and the tree of a beam search."""
+"""How an answer was chosen: the candidates at every step, and the tree of the beam search."""
 
 from __future__ import annotations
 

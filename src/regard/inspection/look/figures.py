@@ -1,4 +1,4 @@
-"""The same things as figures for paper: each chosen head, the depths, the heads by their entropy."""
+"""Figures of a page as files: each chosen head, the depths, the heads by their entropy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that a page shows of a run on some texts, as plain data."""
+"""Collects everything that a page shows about a run on some texts, as plain data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every head for a page: a thumbnail of each, the weights and the walk of as many as there is room for."""
+"""The heads of a page: a thumbnail of each, and exact weights of as many as fit."""
 
 from __future__ import annotations
 

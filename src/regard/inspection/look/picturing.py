@@ -1,4 +1,4 @@
-"""What a page about pictures needs beside the heads: the pixels, where patches stand, and layers rolled out."""
+"""Extra data of a page about pictures: the pixels, the grid of patches, and attention rollout."""
 
 from __future__ import annotations
 

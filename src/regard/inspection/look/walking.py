@@ -1,4 +1,4 @@
-"""What a walk from one query to its output needs: queries, keys, values, mask and bias of a head, as they were."""
+"""Data for the walk from one query to its output: queries, keys, values, mask and bias of a head."""
 
 from __future__ import annotations
 

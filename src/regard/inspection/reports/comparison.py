@@ -1,4 +1,4 @@
-"""From a finished comparison to its report: measures what explains the scores, and writes page, Markdown and JSON."""
+"""The report of a comparison: measures what explains the scores, and writes HTML, Markdown and JSON."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from torch.nn import functional
 from regard.core.files import write_json, write_text
 from regard.core.taps import attention_points, record
 from regard.decoding.options import Sampling
-from regard.runs.kept import held_out
+from regard.runs.integrity import scored_corpus
 from regard.runs.load import Run
 from regard.runs.train import build_task, load_corpus
 from regard.tasks.language_modelling import LanguageModelling
@@ -86,7 +86,7 @@ class Analysis:
 
 def analyse(run: Run) -> Analysis:
     """Looks at a finished run; its validation text must still be where the recipe says."""
-    task = build_task(run.recipe, held_out(run.folder, load_corpus(run.recipe)), run.modalities)
+    task = build_task(run.recipe, scored_corpus(run.folder, load_corpus(run.recipe)), run.modalities)
     assert isinstance(task, LanguageModelling)
     whole = (window for window in task.examples("validation", 0) if len(window.tokens) == task.config.context + 1)
     rows = [np.asarray(window.tokens, np.int64) for window in islice(whole, WINDOWS)]

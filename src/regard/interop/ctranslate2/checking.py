@@ -15,7 +15,7 @@ from regard.core.seams import Hypothesis
 from regard.decoding.options import Greedy
 from regard.interop.ctranslate2 import conversion as ctranslate2
 from regard.interop.ctranslate2.engine import Ctranslate2Engine, engine_of
-from regard.interop.probing import EXACT, LENGTH, Check, ProbedModel, largest
+from regard.interop.probing import EXACT, LENGTH, Check, ProbedModel, largest_difference
 from regard.runs.load import Run
 from regard.tasks.running.continuation import always
 
@@ -25,7 +25,7 @@ def check_ctranslate2(run: Run, asked: ProbedModel, plain: Tensor) -> Check:
     name, what = "ctranslate2", "log-probabilities in CTranslate2 against ours"
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            folder = ctranslate2.place(run, "float32")
+            folder = ctranslate2.conversion_folder(run, "float32")
             if not folder.is_dir():
                 folder = Path(scratch) / "model"
                 ctranslate2.convert(run, folder, "float32")
@@ -33,26 +33,29 @@ def check_ctranslate2(run: Run, asked: ProbedModel, plain: Tensor) -> Check:
         except RegardError as error:
             return Check(name, what, 0.0, EXACT, skipped=str(error))
         try:
-            difference = by_tokens(run, asked, engine) if asked.source else by_symbols(asked, engine, plain)
-            ours, theirs = ([one[0].tokens for one in own] for own in greedily(run, asked, engine))
+            if asked.source:
+                difference = answer_difference(run, asked, engine)
+            else:
+                difference = vocabulary_difference(asked, engine, plain)
+            ours, theirs = ([one[0].tokens for one in own] for own in greedy_answers(run, asked, engine))
         except (RuntimeError, ValueError, RegardError) as error:  # the library's words for what it cannot read
             return Check(name, f"{what}; {folder}: {error}", float("inf"), EXACT)
-    return Check(name, what, difference, EXACT, *first_other(ours, theirs, run))
+    return Check(name, what, difference, EXACT, *first_difference(ours, theirs, run))
 
 
-def by_tokens(run: Run, asked: ProbedModel, engine: Ctranslate2Engine) -> float:
+def answer_difference(run: Run, asked: ProbedModel, engine: Ctranslate2Engine) -> float:
     """The largest difference between the log-probabilities of given answers."""
     sources, targets = asked.sources(), asked.tokens_BT[:, 1:].tolist()  # without the opening symbol
     both = zip(run.engine.score(sources, targets), engine.score(sources, targets), strict=True)
-    return max(largest(torch.tensor(ours) - torch.tensor(theirs)) for ours, theirs in both)
+    return max(largest_difference(torch.tensor(ours) - torch.tensor(theirs)) for ours, theirs in both)
 
 
-def by_symbols(asked: ProbedModel, engine: Ctranslate2Engine, plain: Tensor) -> float:
+def vocabulary_difference(asked: ProbedModel, engine: Ctranslate2Engine, plain: Tensor) -> float:
     """The largest difference between the log-probabilities of all symbols."""
-    return largest(plain.log_softmax(-1) - engine.log_probabilities(asked.tokens_BT))
+    return largest_difference(plain.log_softmax(-1) - engine.log_probabilities(asked.tokens_BT))
 
 
-def greedily(run: Run, asked: ProbedModel, engine: Ctranslate2Engine) -> Iterator[list[list[Hypothesis]]]:
+def greedy_answers(run: Run, asked: ProbedModel, engine: Ctranslate2Engine) -> Iterator[list[list[Hypothesis]]]:
     """Answers of the model's own engine, then those of the other."""
     if asked.source is not None:
         for one in (run.engine, engine):
@@ -63,7 +66,7 @@ def greedily(run: Run, asked: ProbedModel, engine: Ctranslate2Engine) -> Iterato
         yield other.predict(begun, Greedy(max_length=len(begun[0])), prompts=begun)
 
 
-def first_other(ours: list[tuple[int, ...]], theirs: list[tuple[int, ...]], run: Run) -> tuple[int, str, str]:
+def first_difference(ours: list[tuple[int, ...]], theirs: list[tuple[int, ...]], run: Run) -> tuple[int, str, str]:
     """The first position at which two answers to the same differ, and what stands there."""
     tokenizer = run.vocabularies.target
     places = []

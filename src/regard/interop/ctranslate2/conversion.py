@@ -1,4 +1,4 @@
-"""A run becomes a CTranslate2 folder: where the user wants it, or kept beside the weights that it was made of."""
+"""Converts a run to a CTranslate2 folder, at a path of the user or cached inside the run."""
 
 from __future__ import annotations
 
@@ -69,18 +69,18 @@ def leave_headroom(spec: Any) -> None:
     model_spec.visit_spec(spec, halve)
 
 
-def place(run: Run, dtype: str) -> Path:
+def conversion_folder(run: Run, dtype: str) -> Path:
     """Where the conversion of these very weights is kept."""
     digest = checkpoints.weights_hash(checkpoints.weights_of(run.model))
     return run.folder.path / FOLDER / f"{dtype}-{digest[:HASH_LENGTH]}"
 
 
-def kept(run: Run, dtype: str = "float32") -> Path:
+def cached_conversion(run: Run, dtype: str = "float32") -> Path:
     """The run's conversion, made on first use, and anew when the weights have changed."""
     library()
     check_heads(dtype)
     check_expressible(run)
-    folder = place(run, dtype)
+    folder = conversion_folder(run, dtype)
     if (folder / MODEL).is_file():
         return folder
     try:

@@ -1,4 +1,4 @@
-"""CTranslate2 as an engine: the answers of a run's converted model, from C++ instead of torch."""
+"""CTranslate2 as an engine: decodes with the converted model, in C++ instead of torch."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from regard.decoding.engine import SPREAD, batches
 from regard.decoding.options import Beam, Sampling, Strategy
 from regard.decoding.sentences import Symbols
 from regard.decoding.walk import Watch, ranked
-from regard.interop.ctranslate2.conversion import kept, library
-from regard.interop.ctranslate2.requests import Asking, Batch, TokenStreamer, search_options
+from regard.interop.ctranslate2.conversion import cached_conversion, library
+from regard.interop.ctranslate2.requests import Batch, Requests, TokenStreamer, search_options
 from regard.interop.ctranslate2.specification import tokens
 from regard.runs.load import Run
 
@@ -33,7 +33,7 @@ FEW = 8
 
 def engine_of(run: Run, dtype: str = "float32", folder: Path | None = None) -> Ctranslate2Engine:
     """For ``run.through(...)``; a conversion in ``folder``, or else the one that is kept in the run folder."""
-    folder = folder or kept(run, dtype)
+    folder = folder or cached_conversion(run, dtype)
     source, target = run.vocabularies.source, run.vocabularies.target
     model: Any = run.model
     if isinstance(run.task, Continues):
@@ -51,7 +51,7 @@ def engine_of(run: Run, dtype: str = "float32", folder: Path | None = None) -> C
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class RawAnswer:
     """What CTranslate2 said to one row: tokens with the closing one, and what it calls their score."""
 
     tokens: tuple[int, ...]
@@ -73,9 +73,9 @@ class Translator:
             words, max_decoding_length=limit, min_decoding_length=0, max_input_length=0, **named
         )
 
-    def read(self, result: Any) -> list[Spoken]:
+    def read(self, result: Any) -> list[RawAnswer]:
         said = [tuple(self.ids[word] for word in words) for words in result.hypotheses]
-        return [Spoken(ids, score) for ids, score in zip(said, result.scores, strict=True)]
+        return [RawAnswer(ids, score) for ids, score in zip(said, result.scores, strict=True)]
 
 
 class Writer:
@@ -90,8 +90,8 @@ class Writer:
         words = [[self.target[id] for id in row] for row in rows]
         return model.generate_batch(words, max_length=limit, min_length=0, include_prompt_in_result=False, **named)
 
-    def read(self, result: Any) -> list[Spoken]:
-        return [Spoken(tuple(ids), score) for ids, score in zip(result.sequences_ids, result.scores, strict=True)]
+    def read(self, result: Any) -> list[RawAnswer]:
+        return [RawAnswer(tuple(ids), score) for ids, score in zip(result.sequences_ids, result.scores, strict=True)]
 
 
 Speaker = Translator | Writer
@@ -155,9 +155,9 @@ class Ctranslate2Engine:
         if not inputs:
             return []
         if numbers:  # another part of the same inputs draws other random numbers
-            options = options.reseeded(numbers[0])
+            options = options.with_seed_offset(numbers[0])
         limits = [min(options.limit(len(one)), self.max_length or sys.maxsize) for one in inputs]
-        asking = Asking(inputs, limits, options, watch)
+        asking = Requests(inputs, limits, options, watch)
         plan = [Batch(places, watch is not None) for places in self._plan(inputs, options)]
         while plan:
             self._answer(plan, asking, progress)
@@ -193,7 +193,7 @@ class Ctranslate2Engine:
             plan = [order[start : start + size] for start in range(0, len(order), size)]
         return plan
 
-    def _answer(self, plan: list[Batch], asking: Asking, progress: Progress | None) -> None:
+    def _answer(self, plan: list[Batch], asking: Requests, progress: Progress | None) -> None:
         """All batches are handed over at once; what comes back is put into the places that it belongs to."""
         options, ways = asking.options, asking.ways
         named = {**search_options(options), "return_scores": True, "return_end_token": True, "asynchronous": True}
@@ -222,7 +222,7 @@ class Ctranslate2Engine:
             if progress is not None:
                 progress(len(asking.found), len(asking.inputs))
 
-    def _hypothesis(self, one: Spoken, options: Strategy, halted: bool) -> Hypothesis:
+    def _hypothesis(self, one: RawAnswer, options: Strategy, halted: bool) -> Hypothesis:
         """Their score, undone, and ours made of it."""
         finished = one.tokens[-1:] == (self.symbols.end,)
         alpha = options.length_penalty if isinstance(options, Beam) else 0.0

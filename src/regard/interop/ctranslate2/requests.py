@@ -1,4 +1,4 @@
-"""What CTranslate2 is asked, in its words: batches, those that must be asked again, strategies, and who listens."""
+"""Requests to CTranslate2: batches, repeated requests, decoding options, and streamed tokens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Batch:
     forbid: bool
 
 
-class Asking:
+class Requests:
     """What is asked, and what was found so far."""
 
     def __init__(

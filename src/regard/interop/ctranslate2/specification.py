@@ -1,4 +1,4 @@
-"""A model of ours in CTranslate2's words: what it can express, and its specification filled with our weights.
+"""A model as a CTranslate2 specification: what can be expressed, and the weights filled in.
 
 Everything here reads modules and settings; ``ctranslate2`` itself is imported where a specification is made.
 """
@@ -16,6 +16,8 @@ from regard.attention.softmax import ScaledDotScore, Softmax
 from regard.core.errors import OptionError, enumerate_problems
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.interop.huggingface.settings import at
+from regard.layers.blocks import DecoderLayer
+from regard.layers.positions import TablePosition
 from regard.runs.load import Run
 
 KINDS = ("transformer", "gpt", "llama")
@@ -162,23 +164,24 @@ def shape(table: Mapping[str, Any], attention: SelfAttention) -> dict[str, Any]:
 
 def fill_stack(spec: Any, stack: Any) -> None:
     """Positions, layers, and the norm at their end where there is one."""
-    if hasattr(stack.position, "table_SD"):
+    if isinstance(stack.position, TablePosition):
         spec.position_encodings.encodings = array(stack.position.table_SD)
     if not isinstance(stack.norm, nn.Identity):
         fill_norm(spec.layer_norm, stack.norm)
     for layer_spec, layer in zip(spec.layer, stack.layers, strict=True):
         fill_attention(layer_spec.self_attention, layer.attention, layer.attention_residual)
-        if hasattr(layer, "cross"):
+        if isinstance(layer, DecoderLayer):
             fill_attention(layer_spec.attention, layer.cross, layer.cross_residual)
         fill_network(layer_spec.ffn, layer.feed_forward, layer.feed_forward_residual)
 
 
-def fill_attention(spec: Any, attention: SelfAttention | CrossAttention, residual: Any) -> None:
-    """W_q, W_k and W_v stand stacked on both sides, in the same order."""
+def fill_attention(spec: Any, attention: Any, residual: Any) -> None:
+    """W_q, W_k and W_v are stacked on both sides, in the same order."""
+    parts: tuple[nn.Module, ...] = (attention.output,)
     if isinstance(attention, CrossAttention):
-        parts = attention.project_query, attention.project_memory, attention.output
+        parts = attention.project_query, attention.project_memory, *parts
     else:
-        parts = attention.project, attention.output  # type: ignore[assignment]
+        parts = attention.project, *parts
     for linear_spec, part in zip(spec.linear, parts, strict=True):
         fill_linear(linear_spec, part)
     fill_norm(spec.layer_norm, residual.norm)

@@ -1,4 +1,4 @@
-"""The weights in a Hugging Face folder: one file or many shards, safetensors or, if it must be, pickles."""
+"""The weights in a Hugging Face folder: one file or shards, safetensors or, on request, pickles."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def open_weights(folder: Path, *, convert: bool = False) -> dict[str, Stored]:
     """All tensors of the folder by name; pickles only where the user wants them converted."""
     plain = next((name for name in (SINGLE, INDEX) if (folder / name).is_file()), "")
     if plain and convert:
-        raise OptionError(f"{folder} holds {plain}, which is read as it stands; leave out --convert")
+        raise OptionError(f"{folder} holds {plain}, which can be read directly; leave out --convert")
     if plain == SINGLE:
         return _opened(folder, [SINGLE], _open_safetensors)
     if plain == INDEX:
@@ -85,7 +85,7 @@ def _opened(folder: Path, names: Iterable[str], open_one: Open) -> dict[str, Sto
         except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError) as error:
             problems.append(f"{name} cannot be read: {_first_line(error)}")
     if problems:
-        raise RunError(enumerate_problems(f"{folder} is not whole (fetch it again)", problems))
+        raise RunError(enumerate_problems(f"{folder} is not whole (download it again)", problems))
     return stored
 
 

@@ -1,4 +1,4 @@
-"""How an answer is chosen, in their generation_config.json and in our ``[decoding]`` table."""
+"""Decoding settings, between generation_config.json and our ``[decoding]`` table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Hugging Face folder becomes a run folder."""
+"""Imports a Hugging Face folder as a run folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from regard.interop.huggingface.generation import decoding_table
 from regard.interop.huggingface.vocabulary import Sides, check_answering, read_tokenizers, special_ids, symbol_names
 from regard.interop.huggingface.weights import BY_SYMBOL, weights_in
 from regard.runs.folder import RunFolder
-from regard.runs.kept import write_summary
+from regard.runs.integrity import write_summary
 from regard.runs.recipe import Recipe
 from regard.runs.train import Trained, build_model
 from regard.training import checkpoints, machine
@@ -97,7 +97,7 @@ def import_folder(
 def read_config(folder: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise RunError(
-            f"there is no folder {folder}; fetch a model first, as with: hf download {folder} --local-dir FOLDER"
+            f"there is no folder {folder}; download a model first, as with: hf download {folder} --local-dir FOLDER"
         )
     if not (folder / CONFIG).is_file():
         raise RunError(f"{folder} has no {CONFIG}; name the folder that save_pretrained wrote, or hf download")
@@ -176,7 +176,9 @@ def recipe_of(folder: Path, family: Family, table: dict[str, Any], specials: Spe
 def note_penalty(strategy: Any, notes: list[str]) -> None:
     if strategy.kind == "beam":
         penalty = f"decoding.length_penalty = {strategy.length_penalty}"
-        notes.append(f"num_beams = {strategy.size} came along; {penalty} is not theirs, which weighs lengths otherwise")
+        notes.append(
+            f"num_beams = {strategy.size} was imported; {penalty} is our default, since theirs has another formula"
+        )
 
 
 def write_run(

@@ -1,4 +1,4 @@
-"""Settings under two names: their config.json and our model table, and what neither side may ignore."""
+"""Settings under two names, between config.json and our ``[model]`` table, and which of them must agree."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Setting:
         if self.words is None:
             return self.usual if found is None else found
         if not isinstance(found, str | bool) or found not in self.words:
-            problems.append(f"{self.theirs} = {found!r}; known are {', '.join(map(repr, self.words))}")
+            problems.append(f"{self.theirs} = {found!r}; known: {', '.join(map(repr, self.words))}")
         else:
             found = self.words[found]
         return found
@@ -80,7 +80,7 @@ class Settings:
     def read(self, config: Mapping[str, Any], elsewhere: Iterable[str], problems: list[str]) -> dict[str, Any]:
         """Our model table; ``elsewhere`` names settings that are dealt with apart, or that the user gives up."""
         problems += [
-            f"{name} = {config[name]!r}, but only {wanted!r} is computed here"
+            f"{name} = {config[name]!r}, but only {wanted!r} is supported"
             for name, wanted in self.required.items()
             if config.get(name) not in (None, wanted)
         ]

@@ -1,4 +1,4 @@
-"""Tensors under two names and in two shapes: what is said once serves reading and writing."""
+"""Tensors under two names and in two shapes: one description serves reading and writing."""
 
 from __future__ import annotations
 

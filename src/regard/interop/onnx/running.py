@@ -1,4 +1,4 @@
-"""Exported graphs under onnxruntime, called as anybody would: by the names that the folder's own JSON gives."""
+"""Runs exported graphs under onnxruntime, by the names that the folder's JSON file gives."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Recipes that nobody wrote: from what files hold, and the time there is, by the rules of ``core/rules.py``."""
+"""Recipes for files of your own: chosen by what the files hold and the time there is (``core/rules.py``)."""

@@ -1,4 +1,4 @@
-"""How large a model: the largest that sees enough in the time there is, measured on this machine."""
+"""The size of a model: the largest that sees enough data within the time, measured on this machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHARE = 0.012  # of the budget, for measuring one size
 SHORTEST, LONGEST = 1.0, 8.0  # seconds
 
 
-class Tried(NamedTuple):
+class MeasuredSize(NamedTuple):
     """A size that was measured."""
 
     size: Size
@@ -40,10 +40,10 @@ def decide_size(
     proposal: Proposal, gathered: Gathered, deadline: Deadline, settings: Sequence[str], said: Callable[[str], None]
 ) -> tuple[Proposal, Recipe]:
     """The proposal and its recipe, size and steps decided; ``settings`` of the user's stay as they are."""
-    kept: Tried | None = None
+    kept: MeasuredSize | None = None
     for size in proposal.sizes:
         said(f"measuring a model of {size.name}")
-        found = tried(proposal, gathered, size, deadline, settings)
+        found = measure_size(proposal, gathered, size, deadline, settings)
         if kept is not None and not found.is_enough:
             break
         kept = found
@@ -69,7 +69,7 @@ def decide_size(
 
 
 def _dropout(
-    proposal: Proposal, kept: Tried, gathered: Gathered, epochs: float, settings: Sequence[str]
+    proposal: Proposal, kept: MeasuredSize, gathered: Gathered, epochs: float, settings: Sequence[str]
 ) -> list[Decision]:
     """How much is dropped, unless the proposal says so already."""
     if any(one.path == "model.dropout" for one in proposal.decisions):
@@ -79,15 +79,15 @@ def _dropout(
     return [Decision("model.dropout", amount, f"{parameters:,} parameters see each example {epochs:.2g} times")]
 
 
-def tried(
+def measure_size(
     proposal: Proposal, gathered: Gathered, size: Size, deadline: Deadline, settings: Sequence[str]
-) -> Tried:
+) -> MeasuredSize:
     recipe = proposal.of_size(size).with_decisions(Decision("training.steps", 10**6)).recipe(*settings)
     seconds = min(LONGEST, max(SHORTEST, SHARE * deadline.seconds))
     pace = measure(gathered, recipe, seconds)
     training = recipe.training.settled(recipe.model.width, gathered.extent)
     positions = training.batch_tokens * proposal.positions_each
-    return Tried(size, pace, pace.steps_in(max(0.0, deadline.left)), layers_of(recipe, gathered), positions)
+    return MeasuredSize(size, pace, pace.steps_in(max(0.0, deadline.left)), layers_of(recipe, gathered), positions)
 
 
 def layers_of(recipe: Recipe, gathered: Gathered) -> int:

@@ -1,4 +1,4 @@
-"""A table of the training pairs: the most frequent target of a source that was seen, the source itself where not."""
+"""Looks up the most frequent training target of a source; copies the source where it is new."""
 
 from __future__ import annotations
 

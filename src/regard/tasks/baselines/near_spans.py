@@ -1,4 +1,4 @@
-"""A guess at where an answer stands: the words that are nearest to those of the question, rare words counting most."""
+"""Guesses where an answer is: near words of the question, weighted by how rare they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well classes are told apart: accuracy, F1, the confusion matrix, and whether probabilities mean what they say."""
+"""Scores of classification: accuracy, F1, the confusion matrix, and calibration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chance, by resampling: intervals of any figure, and whether two systems differ by more (Efron 1979, Koehn 2004)."""
+"""Intervals of any figure and paired tests by resampling (Efron 1979, Koehn 2004)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well mates are found: among all vectors of the other side, at which rank stands the right one?"""
+"""Scores of retrieval: the rank of the right text among all texts of the other side."""
 
 from __future__ import annotations
 

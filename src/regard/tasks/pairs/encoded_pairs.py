@@ -1,4 +1,4 @@
-"""The pairs of a corpus as numbers, epoch by epoch: which are learned from, how often, and in which pieces."""
+"""The pairs of a corpus as token ids, epoch by epoch: which are used, how often, and how they are segmented."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class EncodedPair:
         """Pieces of the side that has more."""
         return max(len(self.source), len(self.target))
 
-    def turned(self) -> EncodedPair:
+    def swapped(self) -> EncodedPair:
         return EncodedPair(self.target, self.source)
 
 
@@ -117,7 +117,7 @@ class EncodedPairs:
             return self.gathered(self._encoded.get(split, []))
         pairs = self._resample(epoch) if self._dropout else self._encoded[split]
         if epoch < self.both_ways:
-            return self.gathered([*pairs, *(pair.turned() for pair in pairs)], self._weights * 2)
+            return self.gathered([*pairs, *(pair.swapped() for pair in pairs)], self._weights * 2)
         return self.gathered(pairs, self._weights)
 
     @staticmethod

@@ -1,1 +1,1 @@
-"""Running text: the tokens of every split, and how a text goes on."""
+"""Running text: the tokens of every split, and continuations of prompts."""

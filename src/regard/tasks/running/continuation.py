@@ -1,4 +1,4 @@
-"""How a text goes on: prompts to continuations, further than the context reaches, up to a stop string."""
+"""Continues prompts, beyond the length that the model reads, until a stop string."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Continuation:
             stretch += 1
             kept = [*opening, *before.tokens][-max(self.context // 2, 1) :]
             room = min(wanted - len(before.tokens), self.context - len(kept))
-            changed = options.alone().reseeded(7919 * stretch).model_copy(update={"max_length": room})
+            changed = options.single_row().with_seed_offset(7919 * stretch).model_copy(update={"max_length": room})
             heard = None if hearing.is_idle else (lambda places: hearing)
             more = self.engine(always(room)).predict([kept], changed, prompts=[kept], watch=heard)[0][0]
             before = replace(

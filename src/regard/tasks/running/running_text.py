@@ -1,4 +1,4 @@
-"""Tasks over running text: the tokens of every split in one file, read by the tokenizer of what is written."""
+"""The base of tasks over running text: the tokens of every split in one file."""
 
 from __future__ import annotations
 

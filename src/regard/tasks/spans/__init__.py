@@ -1,1 +1,1 @@
-"""Words and spans: windows over long texts, the words in them, and where answers start and end."""
+"""Words and spans: windows over long texts, the pieces of words, and where answers start and end."""

@@ -1,4 +1,4 @@
-"""Spans for answers: how probable every start and end is, the best of them, and those that were wrong."""
+"""Answer spans: the probability of every start and end, the best spans, and those that were wrong."""
 
 from __future__ import annotations
 

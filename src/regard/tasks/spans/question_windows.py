@@ -1,4 +1,4 @@
-"""A question before its context, as a model reads them: long contexts in windows that overlap, spans as characters."""
+"""A question and its context as input: long contexts in overlapping windows, answers as character spans."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NOT_HERE = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class EncodedContext:
     """A context as numbers: its tokens, and between which characters each stands."""
 
     text: str
@@ -44,21 +44,21 @@ class Read:
         return start, max(start, stop)
 
 
-def read_contexts(tokenizer: Tokenizer, texts: Sequence[str]) -> dict[str, Read]:
+def read_contexts(tokenizer: Tokenizer, texts: Sequence[str]) -> dict[str, EncodedContext]:
     """Every different text once: many questions are asked about one."""
     different = list(dict.fromkeys(texts))
     made = tokenizer.raw.encode_batch(different, add_special_tokens=False)
     return {text: read(text, one.ids, one.offsets) for text, one in zip(different, made, strict=True)}
 
 
-def read(text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]]) -> Read:
+def read(text: str, ids: Sequence[int], offsets: Sequence[tuple[int, int]]) -> EncodedContext:
     """A piece may have taken along the space before it, which is no part of an answer."""
     places_S2 = np.array(offsets, dtype=np.int32).reshape(-1, 2)
     for place, (start, stop) in enumerate(offsets):
         while start < stop and text[start].isspace():
             start += 1
         places_S2[place, 0] = start
-    return Read(text, np.array(ids, dtype=np.int32), places_S2[:, 0], places_S2[:, 1])
+    return EncodedContext(text, np.array(ids, dtype=np.int32), places_S2[:, 0], places_S2[:, 1])
 
 
 class QuestionWindow(NamedTuple):
@@ -67,7 +67,7 @@ class QuestionWindow(NamedTuple):
 
     number: int  # of the question
     question: np.ndarray
-    context: Read
+    context: EncodedContext
     first: int
     size: int
     start: int = NOT_HERE

@@ -1,4 +1,4 @@
-"""Sentences as a tagger reads them: stretches within its window, and of every word in them where it is heard."""
+"""Sentences as a tagger reads them: long ones in windows, and the position that stands for every word."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from regard.data.ledger import Ledger
 from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.tasks.reading import TextBatch
-from regard.tasks.spans.words import Heard, Pieces, Speaker, all_windows, first_window, pieces_of
+from regard.tasks.spans.words import Pieces, Speaker, WordWindow, all_windows, first_window, pieces_of
 
 
 class TagWindow(NamedTuple):
@@ -78,7 +78,7 @@ class TagEncoder:
     def pieces(self, examples: Sequence[Tagged]) -> list[Pieces]:
         return pieces_of(self.tokenizer, [one.words for one in examples], self.speaker)
 
-    def window_of(self, number: int, one: Tagged, pieces: Pieces, chosen: Heard) -> TagWindow:
+    def window_of(self, number: int, one: Tagged, pieces: Pieces, chosen: WordWindow) -> TagWindow:
         text = self.window.enclose(pieces.ids[chosen.start : chosen.stop].tolist())
         places_M = pieces.speakers_N[chosen.words] - chosen.start + len(self.window.opening)
         labels_M = np.array([self.labels[one.tags[word]] if one.tags else 0 for word in chosen.words], np.int64)

@@ -1,4 +1,4 @@
-"""Words and their pieces: which piece speaks for a word, and in which window of a long sentence it is heard."""
+"""Words and their pieces: which piece represents a word, and in which window of a long sentence it is tagged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Pieces:
     begins: np.ndarray  # places at which a word begins, in order
 
 
-class Heard(NamedTuple):
+class WordWindow(NamedTuple):
     """A window over pieces, from ``start`` to ``stop``, and the words that are decided in it."""
 
     start: int
@@ -72,13 +72,13 @@ def words_of(words: Sequence[str], offsets: Sequence[tuple[int, int]]) -> np.nda
     return np.where(inside_P, word_P, NONE)
 
 
-def first_window(pieces: Pieces, room: int) -> Heard:
+def first_window(pieces: Pieces, room: int) -> WordWindow:
     """The start of a sentence, and the words that speak within it."""
     speakers_N = pieces.speakers_N
-    return Heard(0, min(room, len(pieces.ids)), np.flatnonzero((speakers_N >= 0) & (speakers_N < room)))
+    return WordWindow(0, min(room, len(pieces.ids)), np.flatnonzero((speakers_N >= 0) & (speakers_N < room)))
 
 
-def all_windows(pieces: Pieces, room: int) -> list[Heard]:
+def all_windows(pieces: Pieces, room: int) -> list[WordWindow]:
     """Windows that overlap by half, which together hear every word with a piece exactly once.
 
     A word is decided where it has most context: the nearer end of the window is farthest from it, and the ends of the
@@ -96,7 +96,7 @@ def all_windows(pieces: Pieces, room: int) -> list[Heard]:
         better = context > most_M[inside]
         most_M[inside] = np.where(better, context, most_M[inside])
         best_M[inside] = np.where(better, number, best_M[inside])
-    found = [Heard(*own, there[best_M == number]) for number, own in enumerate(bounds)]
+    found = [WordWindow(*own, there[best_M == number]) for number, own in enumerate(bounds)]
     return [one for one in found if len(one.words)]
 
 

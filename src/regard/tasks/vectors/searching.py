@@ -1,4 +1,4 @@
-"""Semantic search: the lines of a file, each with its vector, and those that are nearest to a question."""
+"""Semantic search: the vectors of the lines of a file, and those nearest to a query."""
 
 from __future__ import annotations
 

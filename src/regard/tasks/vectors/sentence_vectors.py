@@ -18,7 +18,7 @@ from regard.core.seams import Body
 from regard.core.seams.capabilities import Continues, Translates
 from regard.core.seams.task import Progress
 from regard.core.symbols import Specials
-from regard.data.batching import in_length_order, telling
+from regard.data.batching import in_length_order, with_progress
 from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts, enclose_all
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.layers.headed import Headed, Pool, Pooling, VectorHead
@@ -105,8 +105,7 @@ class Embedder:
 
     @torch.inference_mode()
     def states(self, texts: Sequence[str]) -> list[Tensor]:
-        """states_SD of every token, the symbols around a text among them, in the order of the texts; a warning counts
-        what had to be cut."""
+        """states_SD of every token, special symbols included, in the order of the texts; warns of cuts."""
         made = self.enclose(texts)
         self.warn_truncated(sum(one.cut > 0 for one in made), len(made))
         found: dict[int, Tensor] = {}
@@ -121,7 +120,7 @@ class Embedder:
         """Batches of like length: which texts, and their states."""
         self.body.eval()
         lengths_N1 = np.array([len(one.tokens) for one in texts]).reshape(-1, 1)
-        for indices in telling(in_length_order(lengths_N1, AT_ONCE), len(texts), progress):
+        for indices in with_progress(in_length_order(lengths_N1, AT_ONCE), len(texts), progress):
             batch = move(collate_texts([texts[index] for index in indices], self.specials.pad), self.device)
             yield indices, self.body.represent(batch)
 

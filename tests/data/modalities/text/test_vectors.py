@@ -218,22 +218,22 @@ def test_lines_with_another_number_of_values_are_all_named(tmp_path: Path) -> No
     path = write(tmp_path / "v.txt", content)
     assert refusal(path) == (
         f"{path}: every line must be a word and 3 numbers, but line 6 has 2; line 7 has 4; line 8 has 5; line 9 has "
-        "0. Mend these lines, or fetch the file again"
+        "0. Correct these lines, or download the file again"
     )
     path = write(tmp_path / "header.txt", b"9 3\n" + content)
-    assert "but line 7 has 2; line 8 has 4; line 9 has 5; line 10 has 0. Mend" in refusal(path)
+    assert "but line 7 has 2; line 8 has 4; line 9 has 5; line 10 has 0. Correct" in refusal(path)
 
 
 def test_a_text_file_that_was_cut_off_is_refused_at_its_last_line(tmp_path: Path) -> None:
     path = write(tmp_path / "v.txt", glove(ROWS)[:-6])
-    assert "line 5 has 2. Mend these lines, or fetch the file again" in refusal(path)
+    assert "line 5 has 2. Correct these lines, or download the file again" in refusal(path)
 
 
 def test_the_list_of_problems_ends_after_twenty(tmp_path: Path) -> None:
     lines = [f"w{number} 1 2" if 30 <= number < 53 else f"w{number} 1 2 3" for number in range(1, 81)]
     said = refusal(write(tmp_path / "v.txt", "\n".join(lines)))
     assert said.count(" has 2") == 20
-    assert "line 49 has 2; and 3 more. Mend" in said
+    assert "line 49 has 2; and 3 more. Correct" in said
 
 
 def test_values_that_are_no_numbers_are_all_named(tmp_path: Path) -> None:
@@ -241,10 +241,10 @@ def test_values_that_are_no_numbers_are_all_named(tmp_path: Path) -> None:
     path = write(tmp_path / "v.txt", "\n".join(lines))
     assert refusal(path) == (
         f"{path}: every value must be a finite number, but line 1 ('the') has 'x'; line 2 ('66') has 'nan'; line 3 "
-        "(',') has '1_0', 'inf', '1e39'; line 5 ('Größe') has ''. Mend these lines, or fetch the file again"
+        "(',') has '1_0', 'inf', '1e39'; line 5 ('Größe') has ''. Correct these lines, or download the file again"
     )
     path = write(tmp_path / "long.txt", "the a b c d\nok 1 2 3 4\nas 1 2 3 4\n")
-    assert "line 1 ('the') has 'a', 'b', 'c'…. Mend" in refusal(path, 4)
+    assert "line 1 ('the') has 'a', 'b', 'c'…. Correct" in refusal(path, 4)
 
 
 def test_binary_values_that_are_no_numbers_are_all_named(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_a_truncated_binary_file_says_how_far_it_goes(tmp_path: Path) -> None:
     }
     for length, where in cuts.items():
         path = write(tmp_path / "v.bin", whole[:length])
-        assert refusal(path) == f"{start}{where}. Fetch it again", length
+        assert refusal(path) == f"{start}{where}. Download it again", length
     assert len(read_vectors(write(tmp_path / "v.bin", whole[:-1]), 3, {"the", "66"})) == 2, "the last newline"
 
 
@@ -286,10 +286,10 @@ def test_a_binary_file_that_goes_on_or_has_no_words_is_refused(tmp_path: Path) -
     path = write(tmp_path / "doubles.bin", b"1 3\nthe " + struct.pack("<3d", 1, 2, 3))
     assert refusal(path) == (
         f"{path}: the file goes on at byte 20 after the 1 words of 3 values that its header promises; the values "
-        "must be float32 (4 bytes each): save it so, or fetch it again"
+        "must be float32 (4 bytes each): save it so, or download it again"
     )
     path = write(tmp_path / "spaceless.bin", b"1 3\n" + b"\xff" * 20_000)
-    assert "but at byte 4, where word 1 should start, there is none. Fetch it again" in refusal(path)
+    assert "but at byte 4, where word 1 should start, there is none. Download it again" in refusal(path)
 
 
 def test_a_binary_name_without_a_header_is_refused(tmp_path: Path) -> None:
@@ -306,12 +306,12 @@ def test_a_broken_compressed_file_is_refused_as_texts_are(suffix: str, tmp_path:
     path = write(tmp_path / f"v.txt{suffix}", PRESSES[suffix](glove(ROWS))[:-20])
     said = refusal(path)
     assert said.startswith(f"{path}: the compressed file is truncated or broken after ")
-    assert said.endswith("fetch it or compress it again")
+    assert said.endswith("download it or compress it again")
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     assert refusal(write(tmp_path / "none.txt", "")) == (
-        f"{tmp_path}/none.txt is empty, but word vectors are expected; fetch it again"
+        f"{tmp_path}/none.txt is empty, but word vectors are expected; download it again"
     )
     assert refusal(write(tmp_path / "glove.zip", b"PK\x03\x04rest")) == (
         f"{tmp_path}/glove.zip is packed with zip, which is not read here; unpack it and name the file inside"

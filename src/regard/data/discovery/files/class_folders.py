@@ -16,7 +16,7 @@ from regard.data.discovery.found import Discovery, Wishes, numbered
 from regard.data.discovery.given import TRAIN, Given, SplitFiles, ending, listed, role_of_word, role_word
 from regard.data.discovery.tables.columns import PICTURE_ENDINGS
 from regard.data.discovery.tally import Findings, Measure, Seen, Tally, given_text
-from regard.data.readers import read_lines, some
+from regard.data.readers import read_lines, summarise
 from regard.data.sources.class_folders import class_files
 
 READ_AS = {".txt", ".text", ".md", ""}
@@ -143,7 +143,7 @@ class TextFolders(Discoverer):
                 else:
                     tallies[split].skipped["the file is empty"] += 1
             if wrong:
-                raise DataError(f"{folder}: {numbered(len(wrong), 'file')} cannot be read as texts: {some(wrong)}")
+                raise DataError(f"{folder}: {numbered(len(wrong), 'file')} cannot be read as texts: {summarise(wrong)}")
         made = gathered(found, "labelled", tallies, given_text, given, "text")
         other = "for a language model of all files: --task language-model"
         return replace(made, reasons=(*made.reasons, other))

@@ -12,7 +12,7 @@ from regard.core.errors import DataError
 from regard.data.discovery.found import PictureFacts
 from regard.data.discovery.measuring import SHOWN, Counted
 from regard.data.discovery.tally import Seen, Tally
-from regard.data.readers import some
+from regard.data.readers import summarise
 
 OPENED = 2000
 VERIFIED_BYTES = 1 << 30
@@ -79,5 +79,5 @@ def go_by(pictures: Sequence[tuple[str, Path]], tally: Tally) -> list[str]:
         else:
             tally.add(Seen(str(path), label, (label,), verdict.digest))
     if problems and not tally.examples:
-        raise DataError(f"none of {len(paths):,} files is a readable picture: {some(problems)}")
-    return [f"cannot be read: {some(problems)}"] if problems else []
+        raise DataError(f"none of {len(paths):,} files is a readable picture: {summarise(problems)}")
+    return [f"cannot be read: {summarise(problems)}"] if problems else []

@@ -39,7 +39,7 @@ class SquadFiles(Discoverer):
         findings = Findings(
             "question-answering", {"kind": "questions"}, files, entries, tallies, "question and context", "answer",
             "question", observations=[*observations, *given.told_aside()],
-            reasons=["written as SQuAD is: answers stand in their contexts"],
+            reasons=["in SQuAD's format: answers are spans of their contexts"],
         )  # fmt: skip
         return findings.discovery()
 
@@ -59,7 +59,9 @@ def count(path: Path, split: str, tally: Tally) -> str:
     check_text(path)
     held = squad(path)
     if held is None:
-        raise DataError(f"{path} begins as SQuAD's files do, but is no whole JSON object with \"data\"; fetch it again")
+        raise DataError(
+            f"{path} begins like a SQuAD file, but is not a complete JSON object with \"data\"; download it again"
+        )
     rows, without = 0, 0
     for row in squad_rows(held, path):
         rows += 1

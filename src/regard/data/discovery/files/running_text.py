@@ -76,13 +76,13 @@ class RunningText(Discoverer):
         if sum(map(len, held.values())) > len(told):
             told = [f"{numbered(len(own), 'file')} for {split}" for split, own in held.items()] + told[:3]
         told += [*facts.sentences(), *files.told_aside(), *given.told_aside()]
-        told += [f"left aside, as no text: {listed(aside)}"] if aside else []
+        told += [f"ignored, since they are not text: {listed(aside)}"] if aside else []
         told += [f"{numbered(empty, 'file is', 'files are')} empty"] if empty else []
         return Discovery(
             wishes.task or LANGUAGE_MODELS[0],
             {"kind": "text", **documents, **split_table(entries), **share_keys},
             tuple(told),
-            (f"{listed(paths)}: running text, so what is learned is how it goes on", *why, *files.reasons,
+            (f"{listed(paths)}: running text, so a language model learns to continue it", *why, *files.reasons,
              *reasons),
             facts,
             examples={split: examples.get(split, sizes.get(split, 0)) for split in {**dict.fromkeys(SPLITS), **sizes}

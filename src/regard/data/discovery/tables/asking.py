@@ -1,4 +1,4 @@
-"""What is asked back where the columns of a table leave open what is to be learned."""
+"""The question to the user where the columns of a table leave open what is to be learned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns of a table are learned from, and for what: by the user's wishes, by their names, by what they hold."""
+"""Chooses the columns of a table to learn from: by the wishes of the user, their names, and their contents."""
 
 from __future__ import annotations
 

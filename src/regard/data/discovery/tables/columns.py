@@ -1,4 +1,4 @@
-"""Columns judged by what is in them: texts, labels, numbers, lists, pictures, dates, addresses, keys."""
+"""Classifies columns by their contents: texts, labels, numbers, lists, pictures, dates, addresses, keys."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def has_names(first: Sequence[str], rows: Sequence[Sequence[str]], named: Sequen
         return False, "you gave numbers of columns"
     written = [cell for cell in cells if cell]  # columns may be without a name
     if 2 * len(written) < min(len(cells), 4) or not all(map(NAME.fullmatch, written)):
-        return False, "its first line is no list of names"
+        return False, "its first line is not a list of names"
     known = [cell for cell in cells if cell.lower() in KNOWN]
     if known:
         return True, f"it has {', '.join(map(repr, dict.fromkeys(known)))}"
@@ -38,9 +38,9 @@ def has_names(first: Sequence[str], rows: Sequence[Sequence[str]], named: Sequen
         if filled and not DIGIT.search(cell) and sum(map(bool, map(DIGIT.search, filled))) >= MOSTLY * len(filled):
             return True, f"{cell!r} stands above numbers"
         if cell in set(column) and len(set(column)) < len(column) / 2:
-            return False, f"{cell!r} stands in other lines too"
+            return False, f"{cell!r} appears in other lines too"
         if filled and sum(map(len, filled)) / len(filled) > max(20, LONGER * len(cell)):
             return True, f"{cell!r} is short above long texts"
         if filled and cell not in filled and len(set(filled)) <= len(filled) / 10:
-            return True, f"{cell!r} stands in no other line, and what does recurs"
+            return True, f"{cell!r} appears in no other line, and what does recurs"
     return False, "its first line looks like the others"

@@ -1,4 +1,4 @@
-"""Names that columns and files usually have, and what they tell: texts, labels, pairs, languages."""
+"""Usual names of columns and files, and what they mean: texts, labels, pairs, languages."""
 
 from __future__ import annotations
 

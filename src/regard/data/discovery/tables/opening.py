@@ -1,4 +1,4 @@
-"""A table as it is found: what stands between its cells, whether its first line names columns, evenly taken rows."""
+"""Opens a table: its separator, whether the first line names columns, and evenly taken rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from regard.data.discovery.encodings import check_text
 from regard.data.discovery.given import ending
 from regard.data.discovery.measuring import EvenSample
 from regard.data.discovery.tables.header import has_names
-from regard.data.readers import some, stream_lines
+from regard.data.readers import stream_lines, summarise
 from regard.data.tables import JSON_SUFFIXES, LARGEST_CELL, SEPARATORS, as_text, cut_records
 
 HEAD = 300  # lines by which a table's form is judged
@@ -127,9 +127,9 @@ def _check_names(path: Path, names: Sequence[str]) -> None:
 def _unequal(path: Path, first: Sequence[str], wrong: Sequence[str], rows: int) -> str:
     shown = ", ".join(repr(cell[:30]) for cell in first[:8])
     return (
-        f"{path}: its first line has {len(first)} columns ({shown}), but {some(wrong)} (of {rows:,} rows). Cells with "
-        "a "
-        "separator or a line's end in them need quotation marks around them, as in \"a, b\"; correct these lines, or "
+        f"{path}: its first line has {len(first)} columns ({shown}), but {summarise(wrong)} (of {rows:,} rows). "
+        "Cells with a separator or a line's end in them need quotation marks around them, as in \"a, b\"; "
+        "correct these lines, or "
         "take them out"
     )
 
@@ -196,7 +196,7 @@ def _json_table(path: Path) -> Table:
         names.update(dict.fromkeys(record))
         sample.add(record, len(line))
     if wrong:
-        raise DataError(f"{path}: every line must be a JSON object, but {some(wrong)}. Correct these lines")
+        raise DataError(f"{path}: every line must be a JSON object, but {summarise(wrong)}. Correct these lines")
     held = tuple(tuple(record.get(name, MISSING) for name in names) for record in sample.things())
     return Table(path, Dialect(), tuple(names), True, rows, held)
 
@@ -230,7 +230,7 @@ def _json_cells(path: Path, names: Sequence[str]) -> Iterator[tuple[int, tuple[A
             else:
                 yield number, tuple(record[name] for name in names)
     if wrong:
-        raise DataError(f"{path}: {some(wrong)}. Give every object the keys that are to be read, or take it out")
+        raise DataError(f"{path}: {summarise(wrong)}. Give every object the keys that are to be read, or take it out")
 
 
 def told(cell: Any) -> str:

@@ -20,7 +20,7 @@ from regard.data.discovery.tables.opening import Dialect, Table, is_table, read_
 from regard.data.discovery.tables.rows import ROWS
 from regard.data.discovery.tables.structured import Choice
 from regard.data.discovery.tally import Findings, Tally, given_text
-from regard.data.readers import some
+from regard.data.readers import summarise
 from regard.data.tables import JSON_SUFFIXES, SEPARATORS
 
 SEPARATOR_NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons"}
@@ -64,7 +64,7 @@ class Tables(Discoverer):
         found = Findings(choice.task, data, files, entries, tallies, given_name, answer_name, "row", measure)
         found.observations += [f"{table.path.name}: {seen(table)}" for own in read.values() for table in own]
         found.observations += [*unused(first, choice), *given.told_aside()]
-        found.observations += [f"left aside, as no tables: {listed(aside)}"] if aside else []
+        found.observations += [f"ignored, since they are not tables: {listed(aside)}"] if aside else []
         found.reasons += [*choice.reasons, *reasons_of_form(first)]
         found.warnings += [*warnings, *split_column(first, choice)]
         return found.discovery()
@@ -112,7 +112,7 @@ def differs(table: Table, first: Table, wanted: Sequence[str]) -> str:
     if table.dialect.separator != first.dialect.separator:
         return f"its cells are separated by {table.dialect.separator!r}, the others by {first.dialect.separator!r}"
     both = {table.dialect.quotes, first.dialect.quotes}
-    return "quotation marks hold cells together in only one of them" if both == {True, False} else ""
+    return "quotation marks enclose cells in only one of them" if both == {True, False} else ""
 
 
 # -- how the table is written -----------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def reasons_of_form(table: Table) -> list[str]:
         separator = table.dialect.separator
         reasons.append(f"{SEPARATOR_NAMES.get(separator, separator)} between cells")
     if table.dialect.quotes is False:
-        reasons.append("quotation marks are text, and hold no cells together")
+        reasons.append("quotation marks are ordinary characters and do not enclose cells")
     return reasons
 
 
@@ -219,5 +219,5 @@ def go_by(table: Table, choice: Choice, tally: Tally) -> list[str]:
         else:
             tally.add(found)
     if wrong:
-        raise DataError(f"{table.path}: {some(wrong)}. Correct these lines, or take them out")
+        raise DataError(f"{table.path}: {summarise(wrong)}. Correct these lines, or take them out")
     return pictures_go_by(shown, tally) if shown else []

@@ -82,7 +82,7 @@ def opened(path: str) -> Iterator[Image.Image]:
     except FileNotFoundError:
         raise DataError(f"no file {path}; check the path") from None
     except UNREADABLE as error:
-        raise DataError(f"{path} is no readable picture: {reason(error)}; replace the file, or remove it") from error
+        raise DataError(f"{path} is not a readable picture: {reason(error)}; replace the file, or remove it") from error
 
 
 def reason(error: BaseException) -> str:
@@ -135,7 +135,7 @@ def centre(size: tuple[int, int], wanted: tuple[int, int]) -> tuple[float, float
 def from_array(array: np.ndarray[Any, Any]) -> Image.Image:
     if array.dtype != np.uint8 or array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] not in (1, 2, 3, 4)):
         raise DataError(
-            f"an array of shape {array.shape} of {array.dtype} is no picture; bytes of rows × columns are expected, "
+            f"an array of shape {array.shape} of {array.dtype} is not a picture; bytes of rows × columns are expected, "
             "with 1 to 4 channels as a last axis or without"
         )
     return Image.fromarray(array[..., 0] if array.ndim == 3 and array.shape[2] == 1 else array)

@@ -48,7 +48,7 @@ def read_idx(path: Path) -> np.ndarray:
     try:
         data = np.frombuffer(gzip.decompress(path.read_bytes()), np.uint8) if packed else np.memmap(path, np.uint8, "r")
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{path}: the compressed file is truncated or broken ({error}); fetch it again") from error
+        raise DataError(f"{path}: the compressed file is truncated or broken ({error}); download it again") from error
     except ValueError:  # an empty file cannot be mapped
         data = np.empty(0, np.uint8)
     return _array(path, data)
@@ -57,8 +57,8 @@ def read_idx(path: Path) -> np.ndarray:
 def _array(path: Path, data: np.ndarray) -> np.ndarray:
     if len(data) < 4 or data[0] or data[1] or int(data[2]) not in TYPES or len(data) < 4 + 4 * int(data[3]):
         raise DataError(
-            f"{path} is no idx file: it begins with {bytes(data[:4])!r}, but two zeros, a type and a number of axes "
-            "are expected; check that it is the right file and that it was fetched whole"
+            f"{path} is not an idx file: it begins with {bytes(data[:4])!r}, but two zeros, a type and a number of "
+            "axes are expected; check that it is the right file and that it was downloaded completely"
         )
     kind, axes = np.dtype(TYPES[int(data[2])]), int(data[3])
     begin = 4 + 4 * axes
@@ -67,7 +67,7 @@ def _array(path: Path, data: np.ndarray) -> np.ndarray:
     if found != expected:
         raise DataError(
             f"{path}: its header announces {'×'.join(map(str, shape))} values, {expected:,} bytes, but {found:,} bytes "
-            "follow; fetch it again"
+            "follow; download it again"
         )
     return data[begin:].view(kind).reshape(shape)
 
@@ -87,6 +87,6 @@ def read_idx_pair(images: Path, labels: Path) -> tuple[np.ndarray, np.ndarray]:
     if len(pictures) != len(classes):
         raise DataError(
             f"{images} holds {len(pictures):,} pictures, but {labels} {len(classes):,} labels; "
-            "check that the two files belong together and were fetched whole"
+            "check that the two files belong together and were downloaded completely"
         )
     return pictures, classes

@@ -46,7 +46,7 @@ class ImagePart(ModalityPart):
     def _fits(self) -> ImagePart:
         sizes = (self.size,) * 2 if isinstance(self.size, int) else self.size
         if len(sizes) != 2 or min(sizes) < 0 or (0 in sizes and self.size != 0):
-            raise ValueError(f"size = {self.size!r} is no size of a picture; give rows and columns, as in [28, 28]")
+            raise ValueError(f"size = {self.size!r} is not a picture size; give rows and columns, as in [28, 28]")
         for name, given in (("mean", self.mean), ("std", self.std)):
             if given and len(given) != self.channels:
                 raise ValueError(f"{name} has {len(given)} values for {self.channels} channels; give one for each")

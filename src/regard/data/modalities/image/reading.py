@@ -12,7 +12,7 @@ from regard.data.modalities.image.decoding import Image
 from regard.data.modalities.image.idx import is_idx, labels_beside, read_idx_pair
 from regard.data.modalities.image.pictures import LabelledPicture, Picture
 from regard.data.modalities.image.verifying import Verify, digest, verify_files
-from regard.data.readers import missing_files, some
+from regard.data.readers import missing_files, summarise
 from regard.data.tables import as_text, read_table
 
 UNREADABLE = "no readable picture"
@@ -122,7 +122,7 @@ def keep_readable(
             kept.append(LabelledPicture(picture, one.label, line=one.line, origin=origin))
     ledger.record(split, origin, read=len(found), kept=len(kept))
     if found and not kept:
-        raise DataError(f"{origin}: none of {len(found):,} files is a readable picture: {some(wrong)}")
+        raise DataError(f"{origin}: none of {len(found):,} files is a readable picture: {summarise(wrong)}")
     return kept
 
 

@@ -15,7 +15,7 @@ from regard.core.errors import DataError
 from regard.data.ledger import Ledger
 from regard.data.modalities.series.series import SECONDS, Clock, Series
 from regard.data.modalities.series.times import Form, clock_of, form_of, in_unit
-from regard.data.readers import some
+from regard.data.readers import summarise
 from regard.data.tables import Row, as_text, column_names, read_table
 
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "."})
@@ -151,7 +151,7 @@ def check_numbers(path: Path, rows: Sequence[Row], skipped: int, values: Sequenc
     for place, name in enumerate(values, start=skipped):
         odd = [*texts_among(rows, place)]
         if len(odd) > SOME * len(rows):
-            shown = some([f"line {line} has {text!r}" for line, text in odd])
+            shown = summarise([f"line {line} has {text!r}" for line, text in odd])
             wrong.append(f"column {name!r} has {len(odd):,} values that are no numbers ({shown})")
     if wrong:
         told = ". ".join(wrong)
@@ -193,7 +193,7 @@ def with_times(
             continue
         kept.append(Timed(time, row.line, tuple(number(as_text(cell)) for cell in row.cells[parts:])))
     if len(odd) > SOME * len(rows):
-        shown = some([f"line {line} has {text!r}" for line, text in odd])
+        shown = summarise([f"line {line} has {text!r}" for line, text in odd])
         raise DataError(f"{path}: {len(odd):,} of {len(rows):,} rows have no time that can be read: {shown}. {WAYS}")
     for line, text in odd:
         ledger.skip(split, str(path), line, "no time", repr(text) if text else "it is empty")

@@ -12,7 +12,7 @@ import numpy as np
 from regard.core.errors import DataError
 from regard.data.ledger import Ledger
 from regard.data.modalities.series.series import LabelledSeries, Series
-from regard.data.readers import read_lines, some
+from regard.data.readers import read_lines, summarise
 
 MISSING = ("?", "nan", "na")
 
@@ -46,7 +46,7 @@ def read_ts(path: Path, split: str, ledger: Ledger) -> list[LabelledSeries]:
         else:
             kept.append(LabelledSeries(series, label.strip(), line=line, origin=str(path)))
     if wrong:
-        raise DataError(f"{path}: {some(wrong)}. Correct these lines, or take them out")
+        raise DataError(f"{path}: {summarise(wrong)}. Correct these lines, or take them out")
     ledger.record(split, str(path), read=read, kept=len(kept))
     return kept
 

@@ -38,7 +38,7 @@ def read_vectors(path: Path, width: int, wanted: set[str]) -> dict[str, np.ndarr
     path = find_file(path)
     lines = list(itertools.islice(byte_lines(path), _LOOKED_AT))
     if not lines:
-        raise DataError(f"{path} is empty, but word vectors are expected; fetch it again")
+        raise DataError(f"{path} is empty, but word vectors are expected; download it again")
     lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
     header = _header(path, lines[0])
     _check_width(path, header.width if header else _usual_width(path, lines, width), width)
@@ -143,7 +143,7 @@ def _read_text(path: Path, width: int, wanted: set[str], skipped: int) -> dict[s
         if word in wanted and word not in vectors:
             vectors[word] = _vector(line.rsplit(" ", width)[1:], f"line {number} ({word!r})", problems)
     problems.refuse("encoding", f"{path} is not valid UTF-8: ", "Convert it, e.g. with: iconv -f latin1 -t utf-8")
-    remedy = "Mend these lines, or fetch the file again"
+    remedy = "Correct these lines, or download the file again"
     problems.refuse("counts", f"{path}: every line must be a word and {width} numbers, but ", remedy)
     problems.refuse("values", f"{path}: every value must be a finite number, but ", remedy)
     return vectors
@@ -257,7 +257,7 @@ def _records(path: Path, header: Header) -> Iterator[tuple[bytes, bytes]]:
             raise DataError(
                 f"{path}: the file goes on at byte {file.place - 1:,} after the {header.words:,} words of "
                 f"{header.width} values that its header promises; the values must be float32 (4 bytes each): "
-                "save it so, or fetch it again"
+                "save it so, or download it again"
             )
 
 
@@ -270,4 +270,4 @@ def _broken(path: Path, header: Header, number: int, word: bytes | None, file: _
         found = f"but at byte {file.place:,}, where word {number:,} should start, there is none"
     else:
         found = f"but it ends after {number - 1:,} words"
-    return DataError(f"{path}: the file is truncated or broken: {promised}{found}. Fetch it again")
+    return DataError(f"{path}: the file is truncated or broken: {promised}{found}. Download it again")

@@ -29,7 +29,7 @@ def family_of_config(config: Mapping[str, Any], where: str) -> Family:
         f"{', '.join((family.architecture, *family.also))} (model_type {family.model_type!r})" for family in FAMILIES
     )
     found = f"architectures = {names}, model_type = {model_type!r}"
-    raise RunError(f"{where}: {found} is not known here; known are {listed}")
+    raise RunError(f"{where}: {found} is not supported; known: {listed}")
 
 
 def family_of_model(table: Mapping[str, Any], where: str) -> Family:
@@ -39,4 +39,4 @@ def family_of_model(table: Mapping[str, Any], where: str) -> Family:
         if family.kind == kind and family.suits(table):
             return family
     kinds = ", ".join(dict.fromkeys(repr(family.kind) for family in FAMILIES))
-    raise OptionError(f"{where}: model.kind = {kind!r} cannot be written for Hugging Face; what can is {kinds}")
+    raise OptionError(f"{where}: model.kind = {kind!r} cannot be written for Hugging Face; supported: {kinds}")

@@ -105,7 +105,7 @@ def read_rope(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     other = rope.pop("type", None)
     rope_type = rope.pop("rope_type", None) or other or "default"
     if rope_type not in ROPE_TYPES:
-        problems.append(f"{name}.rope_type = {rope_type!r}; known are {', '.join(map(repr, ROPE_TYPES))}")
+        problems.append(f"{name}.rope_type = {rope_type!r}; known: {', '.join(map(repr, ROPE_TYPES))}")
         return {}
     fields = ROPE_FIELDS[rope_type]
     problems += [f"{name}.{field} is missing, but {rope_type!r} needs it" for field in fields if field not in rope]

@@ -128,7 +128,7 @@ def settle(
     for name in stored.keys() & {f"model.{side}.embed_positions.weight" for side in ("encoder", "decoder")}:
         wanted_SD, found_SD = positions(table)[name], stored[name].read().float()
         if found_SD.shape != wanted_SD.shape or not torch.allclose(found_SD, wanted_SD, atol=1e-2):
-            raise RunError(f"{where}: {name} are not sinusoids, but only those are computed here")
+            raise RunError(f"{where}: {name} are not sinusoids, but only sinusoids are supported")
     if BIAS not in stored:
         return table, stored
     if bool(stored[BIAS].read().any()):
@@ -150,9 +150,9 @@ def read_sides(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]
     for decoder, encoder in PAIRED.items():
         one, other = config.get(encoder, DEFAULTS[encoder]), config.get(decoder, DEFAULTS[encoder])
         if one != other:
-            problems.append(f"{decoder} = {other!r}, but {encoder} = {one!r}; only equal ones are computed here")
+            problems.append(f"{decoder} = {other!r}, but {encoder} = {one!r}; only equal ones are supported")
     if config.get("scale_embedding") is None:
-        problems.append("scale_embedding is missing, which means False, but only True is computed here")
+        problems.append("scale_embedding is missing, which means False, but only True is supported")
     return {}
 
 
@@ -161,7 +161,7 @@ def read_ties(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     found = config.get(SHARE, True), config.get(TIE, True)
     tied = next((ours for ours, theirs in TIES.items() if theirs == found), None)
     if tied is None:
-        problems.append(f"{SHARE} = {found[0]!r} with {TIE} = {found[1]!r} is not computed here")
+        problems.append(f"{SHARE} = {found[0]!r} with {TIE} = {found[1]!r} is not supported")
     symbols, targets = config.get("vocab_size"), config.get("decoder_vocab_size")
     if targets not in (None, symbols):
         problems.append(f"decoder_vocab_size = {targets!r}, but vocab_size = {symbols!r}; only equal ones are read")

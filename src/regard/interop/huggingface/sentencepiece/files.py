@@ -57,7 +57,7 @@ def read_pieces(path: Path) -> PieceModel:
     try:
         model, whitespace_last = _model(path.read_bytes())
     except (ValueError, IndexError, struct.error) as error:
-        raise RunError(f"{path} is not a whole SentencePiece model ({error}); fetch it again") from error
+        raise RunError(f"{path} is not a whole SentencePiece model ({error}); download it again") from error
     problems = []
     if model.algorithm not in READ:
         problems.append(f"its model_type is {model.algorithm}; read are {' and '.join(READ)}")

@@ -29,7 +29,7 @@ def marian_pieces(
         here = ", ".join(sorted(file.name for file in folder.iterdir()))
         raise RunError(
             f"{folder} lacks {' and '.join(lacking)}: a Marian folder without tokenizer.json needs {SOURCE}, {TARGET} "
-            f"and {LIST}; there are {here}. Fetch it again"
+            f"and {LIST}; there are {here}. Download it again"
         )
     if settings.get("separate_vocabs"):
         raise RunError(f"{folder}: separate_vocabs = true in tokenizer_config.json; only one {LIST} is read")
@@ -74,14 +74,14 @@ def fitting(path: Path, listed: list[str], notes: list[str]) -> PieceModel:
     model = read_pieces(path)
     (unknown,) = model.of_kind(Kind.UNKNOWN)
     if unknown.text not in listed:
-        raise RunError(f"{path} gives {unknown.text} for what is unknown, but {LIST} has no such piece; fetch both")
+        raise RunError(f"{path} gives {unknown.text} for what is unknown, but {LIST} has no such piece; download both")
     known, usual = set(listed), model.of_kind(Kind.NORMAL, Kind.USER_DEFINED, Kind.BYTE)
     lacking = [piece.text for piece in usual if piece.text not in known]
     if not lacking:
         return model
     found = f"{len(lacking)} of the {len(usual)} pieces of {path.name} have no id in {LIST} (such as {lacking[0]!r})"
     if model.algorithm == "bpe" or model.byte_fallback or 2 * len(lacking) > len(usual):
-        raise RunError(f"{path.parent}: {found}; this is not the list that belongs to it: fetch the folder again")
+        raise RunError(f"{path.parent}: {found}; this is not the list that belongs to it: download the folder again")
     notes.append(f"{found}; texts are taken apart without them")
     return without(model, lacking)
 
@@ -92,7 +92,7 @@ def single_pieces(path: Path, names: Mapping[str, str], settings: Mapping[str, A
     opens = [names.get("sos", "<s>")] if settings.get("add_bos_token", True) else []
     closes = [names.get("eos", "</s>")] if settings.get("add_eos_token", False) else []
     ids = {name: raw.token_to_id(name) for name in (*opens, *closes)}
-    lacking = [f"{name} is put around every text and is no piece" for name, id in ids.items() if id is None]
+    lacking = [f"{name} is put around every text and is not a piece" for name, id in ids.items() if id is None]
     if lacking:
         raise RunError(enumerate_problems(f"{path} cannot be followed", lacking))
     if ids:

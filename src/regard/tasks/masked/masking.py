@@ -1,4 +1,4 @@
-"""Stretches of running text with words hidden in them: where they are cut, what is chosen, what is shown instead.
+"""Stretches of running text with masked tokens: where they are cut, which are chosen, what replaces them.
 
 All of it is a function of (seed, epoch, place): another epoch hides other words, a resumed run hides the same ones.
 """

@@ -10,7 +10,7 @@ from regard.core.errors import DataError, RunError
 from regard.data.ledger import Ledger
 from regard.data.sources.text_files import TextFiles
 from regard.runs.folder import RunFolder
-from regard.runs.kept import held_out, keep_set_aside
+from regard.runs.integrity import save_held_out, scored_corpus
 
 
 def test_the_end_of_a_text_that_was_set_aside_is_scored_again_after_the_text_has_grown(tmp_path: Path) -> None:
@@ -19,16 +19,16 @@ def test_the_end_of_a_text_that_was_set_aside_is_scored_again_after_the_text_has
     data = TextFiles(train=str(file), test_share=0.1, documents="line")
     folder = RunFolder(tmp_path)
     drawn = data.load(1, Ledger())
-    keep_set_aside(folder, drawn)
-    keep_set_aside(folder, data.load(1, Ledger()))  # a resumed run finds them as they are
+    save_held_out(folder, drawn)
+    save_held_out(folder, data.load(1, Ledger()))  # a resumed run finds them as they are
     before = {split: drawn.splits[split] for split in ("validation", "test")}
     with file.open("a", encoding="utf-8") as grown:
         grown.write("one more line\n" * 50)
     again = data.load(1, Ledger())
     assert again.splits["test"] != before["test"]
-    assert held_out(folder, again).splits == before
+    assert scored_corpus(folder, again).splits == before
     with pytest.raises(RunError, match=r"the validation split drawn from them is another than validation\.jsonl"):
-        keep_set_aside(folder, again)
+        save_held_out(folder, again)
     file.write_text("new\n" + file.read_text(encoding="utf-8"), encoding="utf-8")
     with pytest.raises(DataError, match=r"a\.txt no longer holds, from byte 720 to 810, the text that was set aside"):
-        held_out(folder, data.load(1, Ledger()))
+        scored_corpus(folder, data.load(1, Ledger()))

@@ -12,12 +12,12 @@ from PIL import Image
 
 from regard.core.errors import DataError, OptionError, RecipeError
 from regard.data.corpus import Corpus
-from regard.runs.given import given_corpus
 from regard.runs.recipe import Recipe
+from regard.runs.user_files import user_corpus
 
 
 def corpus_of(recipe: dict[str, Any], *files: Path, settings: tuple[str, ...] = ()) -> Corpus[Any]:
-    return given_corpus(Recipe.of(recipe), files, settings)
+    return user_corpus(Recipe.of(recipe), files, settings)
 
 
 def written(path: Path, text: str) -> Path:

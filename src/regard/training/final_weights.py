@@ -1,4 +1,4 @@
-"""Which weights a training ends with: an average of the last checkpoints, or those with the best validation loss."""
+"""The final weights of a training: the last ones, an average of checkpoints, or the best by validation loss."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def best_folder(folder: Path) -> Path:
     return folder / "best"
 
 
-def averaged(folder: Path, count: int) -> dict[str, Tensor]:
+def averaged_weights(folder: Path, count: int) -> dict[str, Tensor]:
     """The mean of the last ``count`` checkpoints, each of which must be whole."""
     last = checkpoints.folders(folder)[-count:]
     damaged = checkpoints.first_damaged_checkpoint(last)
@@ -28,7 +28,7 @@ def averaged(folder: Path, count: int) -> dict[str, Tensor]:
     return checkpoints.average(last)
 
 
-def best(folder: Path) -> dict[str, Tensor] | None:
+def best_weights(folder: Path) -> dict[str, Tensor] | None:
     """The weights with the best validation loss; None where none were kept."""
     kept = best_folder(folder)
     if not kept.exists():

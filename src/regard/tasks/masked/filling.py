@@ -1,4 +1,4 @@
-"""What stands behind a mask: texts with gaps, and the words that a model would put there."""
+"""Fills masks: the words that a model would put in the gaps of a text."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Filling:
         most = max_length_of(self.model)
         long = {place: f"{len(row)} tokens" for place, row in enumerate(rows) if most and len(row) > most}
         if long:
-            title = f"the model reads {most} tokens, the symbols around a text among them, and more have"
+            title = f"the model reads {most} tokens, including the special symbols around a text, and more have"
             raise InputError(title, long, "shorten them")
         return rows
 

@@ -1,4 +1,4 @@
-"""What a run keeps so that it can be trusted later: the splits that it set aside, hashes of its files."""
+"""Keeps a run trustworthy: the splits that it set aside, and hashes of its files."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from regard.training import checkpoints
 FILES = "files"  # in summary.json: the hashes of the files beside it
 
 
-def keep_set_aside(folder: RunFolder, corpus: Corpus[Any]) -> None:
+def save_held_out(folder: RunFolder, corpus: Corpus[Any]) -> None:
     """Writes the splits that were set aside; a resumed run must have drawn the same ones again."""
     for split in corpus.set_aside:
         file = folder.split(split)
         if not file.exists():
             lines = (json.dumps(one.record(), ensure_ascii=False) + "\n" for one in corpus.splits[split])
             write_text(file, "".join(lines))
-        elif not is_as_saved(file, corpus.splits[split]):
+        elif not matches_saved(file, corpus.splits[split]):
             raise RunError(
                 f"the training files are not those with which {folder.path} was begun: the {split} split drawn from "
                 f"them is another than {file.name}. Put the files back as they were, or begin a new run"
             )
 
 
-def held_out(folder: RunFolder, corpus: Corpus[Any]) -> Corpus[Any]:
+def scored_corpus(folder: RunFolder, corpus: Corpus[Any]) -> Corpus[Any]:
     """All that may be scored: a split that was set aside is the one that the run kept.
 
     Drawn again from files that have grown, it would hold what the model has learned by heart.
@@ -44,12 +44,12 @@ def held_out(folder: RunFolder, corpus: Corpus[Any]) -> Corpus[Any]:
     kept = {
         split: saved_examples(folder.split(split), type(corpus.splits[split][0]))
         for split in corpus.set_aside
-        if folder.split(split).exists() and not is_as_saved(folder.split(split), corpus.splits[split])
+        if folder.split(split).exists() and not matches_saved(folder.split(split), corpus.splits[split])
     }
     return replace(scored, splits={**scored.splits, **kept})
 
 
-def is_as_saved(file: Path, drawn: Iterable[Recordable]) -> bool:
+def matches_saved(file: Path, drawn: Iterable[Recordable]) -> bool:
     """Whatever the files are called now."""
     again = [json.loads(json.dumps(one.record())) for one in drawn]
     return [without_origin(one) for one in kept_examples(file)] == [without_origin(one) for one in again]
@@ -65,7 +65,7 @@ def kept_examples(file: Path) -> list[dict[str, Any]]:
         held = [None]
     if not all(isinstance(one, dict) for one in held):
         raise RunError(
-            f"{file} is not as the run left it: it holds lines that are no JSON objects; put the "
+            f"{file} is not as the run left it: it holds lines that are not JSON objects; put the "
             "run's own file back, or train again"
         )
     return held

@@ -1,4 +1,4 @@
-"""Files of the user's own, read as the run's own data are read, to be scored."""
+"""Files of the user, read in the same way as the run's own data, to be scored."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class DataTable(Config):
     data: Annotated[SerializeAsAny[DataPart], DATA] = Field(default_factory=DATA.make)
 
 
-def given_corpus(recipe: Recipe, files: Sequence[str | Path], settings: Iterable[str] = ()) -> Corpus[Any]:
+def user_corpus(recipe: Recipe, files: Sequence[str | Path], settings: Iterable[str] = ()) -> Corpus[Any]:
     """The examples of files, in the split ``given``: read as the recipe's data are, or as settings (``data.…``) say."""
-    return given_data(recipe, files, list(settings)).load_test(GIVEN, Ledger())
+    return user_data(recipe, files, list(settings)).load_test(GIVEN, Ledger())
 
 
-def given_data(recipe: Recipe, files: Sequence[str | Path], settings: Sequence[str]) -> DataPart:
+def user_data(recipe: Recipe, files: Sequence[str | Path], settings: Sequence[str]) -> DataPart:
     names = [str(file) for file in files]
     missing = [path for path in map(Path, names) if not (is_pattern(path) or find_file(path.expanduser()).exists())]
     if missing:

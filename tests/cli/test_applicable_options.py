@@ -119,7 +119,7 @@ def test_references_that_are_no_trees_are_named_by_their_lines(tmp_path: Path) -
     sources.write_text("\nthe cat\n", encoding="utf-8")
     trees.write_text("\n(S (NP the))\n", encoding="utf-8")
     found = regard("predict", kind("parsing").run, "--file", sources, "--reference", trees).error
-    assert "no trees over the words of their sentences: line 2 (" in found
+    assert "not trees over the words of their sentences: line 2 (" in found
 
 
 def test_a_context_is_given_once(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_context_is_given_once(tmp_path: Path) -> None:
     assert whole["inputs"] == ["who sleeps\tthe cat sleeps", ""]
     assert whole["outputs"] == regard("predict", run, text, "", "--json").json["outputs"]
     found = regard("predict", run, "who sleeps", text, "--context", context).error
-    assert "--context gives the context, and there is another behind a tab in: text 2" in found
+    assert "--context gives the context, and there is another one after a tab in: text 2" in found
     context.write_text(" \n", encoding="utf-8")
     assert "story.txt is empty; --context takes a file" in regard("predict", run, "a", "--context", context).error
 

@@ -1,5 +1,4 @@
-"""Next-sentence prediction: a stretch of text in two parts, half of the time with a stranger for its second part
-(Devlin et al. 2019, task 2)."""
+"""Next-sentence prediction: half of the time the second text is from elsewhere (Devlin et al. 2019, task 2)."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from regard.tasks.hidden.masking import Ids, MaskedWindows
+from regard.tasks.masked.masking import Ids, MaskedWindows
 
 FAR = 7919
 """Keeps the draws of pairs apart from those of masks."""
