@@ -24,6 +24,7 @@ from regard.data.modalities.both import Modalities
 from regard.data.modalities.graph.examples import LabelledGraph
 from regard.data.modalities.graph.graphs import Edge, Node, make
 from regard.data.modalities.image.pictures import LabelledPicture
+from regard.data.modalities.series.series import Clock, LabelledSeries, Series, SeriesSplit, Window
 from regard.data.modalities.text.tokenizers import BpeTokenizer, ImportedTokenizer
 from regard.data.modalities.text.vocabularies import JOINT
 from regard.runs.recipe import Recipe
@@ -113,7 +114,26 @@ def graph(name: str, **table: Any) -> Subject:
     return Subject(name, {"input": {"kind": "graph", **table}}, corpus, GRAPHS, reader)
 
 
+def series(name: str, *, labelled: bool, **table: Any) -> Subject:
+    generator = np.random.default_rng(7)
+    clock = Clock(1_704_067_200, 6 * 3600, "s")
+    made = []
+    for length in (5, 3, 13, 8):
+        values_NC = 40 + 7 * generator.standard_normal((length, 2))
+        values_NC[length // 2, 1] = np.nan
+        made.append(Series(values_NC, ("load", "price"), clock, f"series of {length}"))
+    learned = tuple(
+        LabelledSeries(one, "a") if labelled else SeriesSplit(one, 0, len(one)) for one in (*made[:2], *made[3:])
+    )
+    corpus: Any = Corpus({"train": learned}, Ledger())
+    raws = [*made, Window(made[2], 3, 7, 5)]
+    reader = {"kind": "vit", "layers": 1, "width": 12, "heads": 3, "front": {"kind": "patches", "size": 4}}
+    return Subject(name, {"input": {"kind": "series", **table}}, corpus, raws, reader)
+
+
 SUBJECTS = [
+    series("series", labelled=False, length=16, calendar=["day", "week"]),
+    series("series-by-channel", labelled=True, length=16, normalise="channel"),
     text(kind="bpe", vocabulary=280),
     text(kind="bpe", vocabulary=280, dropout=0.2, joint=False),
     text(kind="word", minimum_frequency=1),

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
-from regard.core.answers import LabelAnswer, NumberAnswer, SpanAnswer, TagsAnswer
+from regard.core.answers import LabelAnswer, NumberAnswer, NumbersAnswer, SpanAnswer, TagsAnswer
 from regard.core.batch import Batch, Examples, move
 from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
@@ -42,6 +42,7 @@ WORLD = {"train_size": 40, "validation_size": 6, "test_size": 6, "compositional_
 BERT = {"kind": "bert", "layers": 1, "width": 12, "heads": 3, "dropout": 0.0, "position": {"max_length": 64}}
 TRANSLATOR = {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "width": 12, "heads": 3,
               "dropout": 0.0, "feed_forward": {"width": 16}}  # fmt: skip
+VIT = {"kind": "vit", "layers": 1, "width": 12, "heads": 3, "dropout": 0.0, "front": {"kind": "patches", "size": 4}}
 PIECES = {"kind": "wordpiece", "vocabulary": 150}
 GRAPH = {"kind": "graph", "structure": {"degree": 3, "distance": 2}}
 WORDS = {"kind": "whitespace", "minimum_frequency": 1, "joint": False}
@@ -75,6 +76,14 @@ TREES: dict[str, dict[str, Any]] = {
     "classification": labelling("world-moods", kind="classification", dropout=0.0),
     "regression": labelling("tests.laws.counted:CountedWords", kind="regression", dropout=0.0),
     "graphs": of_graphs(ring_files(), kind="regression", dropout=0.0, names=["nodes", "rings"]),
+    "series-classification": {
+        "data": {"kind": "wave-shapes", "train_size": 30, "validation_size": 6, "test_size": 6},
+        "input": {"kind": "series", "length": 44}, "model": VIT, "task": {"kind": "classification", "dropout": 0.0},
+    },
+    "forecasting": {
+        "data": {"kind": "waves", "hours": 120, "missing": 0.1}, "input": {"kind": "series"}, "model": VIT,
+        "task": {"kind": "forecasting", "context": 13, "horizon": 7, "seasons": [12], "dropout": 0.0},
+    },
     "tagging": labelling("world-tags", kind="tagging", dropout=0.0),
     "question-answering": labelling("world-questions", kind="question-answering", dropout=0.0, max_length=60,
                                     max_question_length=24, stride=8),
@@ -95,6 +104,10 @@ DECLARED: dict[str, set[str]] = {
     "classification": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable"},
     "regression": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "EstimatesNumbers", "Probeable"},
     "graphs": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "EstimatesNumbers", "Probeable"},
+    "series-classification": {
+        "HasHead", "Compares", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable",
+    },
+    "forecasting": {"HasHead", "HasYardsticks", "Forecasts", "Probeable"},
     "tagging": {"HasHead", "HasYardsticks", "ScoresPairs", "Tags", "HasLabels", "Probeable"},
     "question-answering": {"HasHead", "HasYardsticks", "ScoresPairs", "AnswersQuestions", "Probeable"},
     "embedding": {"HasHead", "HasYardsticks", "ScoresPairs", "Probeable"},
@@ -111,6 +124,7 @@ CAPABILITIES: dict[str, Any] = {
 class Subject:
     """A task over a few examples, and a model for it that has learned nothing."""
 
+    name: str
     task: Any
     model: nn.Module
 
@@ -134,7 +148,7 @@ def make(name: str) -> Subject:
     corpus = load_corpus(recipe)
     recipe = resolve_task(recipe, corpus)
     task = build_task(recipe, corpus, recipe.input.fit(corpus, recipe.tokenizer))
-    return Subject(task, headed(recipe, task))
+    return Subject(name, task, headed(recipe, task))
 
 
 made = cache(make)
@@ -173,6 +187,10 @@ def test_it_is_a_task(name: str) -> None:
 def inputs_of(name: str) -> list[Any]:
     if name in OF_GRAPHS:
         return raws(made(name), 2)
+    if name == "forecasting":
+        return list(made(name).task.examples("test", 0))[:2]
+    if name == "series-classification":
+        return raws(made(name), 2)
     if name == "masked-language-model":
         return ["the [MASK] sleeps", "a [MASK]"]
     if "language" in name or name == "streams":
@@ -182,6 +200,8 @@ def inputs_of(name: str) -> list[Any]:
 
 def raws(subject: Subject, count: int) -> list[Any]:
     """Inputs of the test split, as ``predict`` takes them."""
+    if subject.name == "series-classification":
+        return [one.input for one in subject.test[:count]]
     modality = subject.task.modalities.input if isinstance(subject.task, Regression | Classification) else None
     return [one.source if modality is None else modality.parse(one.source) for one in subject.test[:count]]
 
@@ -244,7 +264,7 @@ def test_sums_over_parts_are_sums_over_the_whole(name: str) -> None:
         assert whole.counts[figure] == sum(part.counts[figure] for part in parts)
 
 
-@pytest.mark.parametrize("name", [name for name in TREES if name not in OF_GRAPHS])
+@pytest.mark.parametrize("name", [name for name, tree in TREES.items() if "input" not in tree])
 def test_merges_are_left_out_only_where_texts_are_cut_anew(name: str) -> None:
     recipe = Recipe.of({**TREES[name], "tokenizer": {"kind": "bpe", "vocabulary": 300, "dropout": 0.1}})
     corpus = load_corpus(recipe)
@@ -409,13 +429,27 @@ def fills(subject: Subject) -> None:
 
 
 def classifies(subject: Subject) -> None:
-    found = subject.task.classify(subject.session, ["the cat sleeps", "a dog"])
+    asked = inputs_of(subject.name)
+    found = subject.task.classify(subject.session, asked)
     for own in found:
         assert all(isinstance(one, LabelAnswer) for one in own)
         assert {one.label for one in own} == set(subject.task.labels)
         assert sum(one.probability for one in own) == pytest.approx(1)
         assert [one.score for one in own] == sorted((one.score for one in own), reverse=True)
-    assert found == subject.task.predict(subject.session, ["the cat sleeps", "a dog"])
+    assert found == subject.task.predict(subject.session, asked)
+
+
+def forecasts(subject: Subject) -> None:
+    """In the user's units, with quantiles that rise; the same alone and among others."""
+    windows = inputs_of(subject.name)
+    found = subject.task.forecast(subject.session, windows)
+    for window, one in zip(windows, found, strict=True):
+        assert isinstance(one, NumbersAnswer)
+        assert one.values_HCQ.shape == (7, 1, 3)
+        assert (np.diff(one.values_HCQ, axis=-1) > 0).all()
+        assert np.array_equal(one.past_NC, window.series.values_NC[window.start : window.stop], equal_nan=True)
+        (alone,) = subject.task.forecast(subject.session, [window])
+        np.testing.assert_allclose(alone.values_HCQ, one.values_HCQ, rtol=1e-5)
 
 
 def tags(subject: Subject) -> None:
@@ -467,12 +501,14 @@ def probes(subject: Subject) -> None:
                 alone_TW = task.probe_examples(session, [item]).logits(session.model)[0]
                 torch.testing.assert_close(logits_BTW[row, : len(alone_TW)], alone_TW, atol=1e-4, rtol=1e-4)
     one = task.probe_examples(session, [examples[0]])
-    assert len(one.axis.labels) == one.inputs.values.shape[1]
+    if one.inputs.values.dim() == 2:  # tokens; what a front cuts has fewer positions
+        assert len(one.axis.labels) == one.inputs.values.shape[1]
     assert len(one.expected) in (0, len(one.axis.labels))
     assert all(0 <= place < len(one.axis.labels) for place in one.asked)
     raw = "who sleeps\tthe cat sleeps" if isinstance(task, capabilities.AnswersQuestions) else "the cat"
     if isinstance(task.ports()["input"], Nodes):
         raw = raws(subject, 1)[0]
+    raw = raw if one.inputs.values.dim() == 2 else inputs_of(subject.name)[0]
     given = task.probe(session, raw)
     again = task.random_examples(session, np.random.default_rng(1), 3, 20)
     assert torch.isfinite(given.logits(session.model)).all()
@@ -497,8 +533,7 @@ CHECKS: dict[str, Callable[[Subject], None]] = {
     "HasYardsticks": has_yardsticks,
     "Translates": translates, "Continues": continues,
     "Fills": fills, "Classifies": classifies, "EstimatesNumbers": estimates_numbers, "Tags": tags,
-    "AnswersQuestions": answers_questions, "HasLabels": labels,
-    "Probeable": probes,
+    "AnswersQuestions": answers_questions, "HasLabels": labels, "Probeable": probes, "Forecasts": forecasts,
 }  # fmt: skip
 
 

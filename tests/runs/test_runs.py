@@ -8,6 +8,7 @@ import shutil
 import struct
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -495,6 +496,32 @@ def write_pictures(folder: Path, data: Any) -> tuple[int, ...]:
     return (*data.shape, 3) if data.shape else (28, 28)
 
 
+def series_settings(shipped: Any, folder: Path) -> list[str]:
+    """Tables of hours and .ts files with the names, columns and channels that a recipe reads."""
+    folder.mkdir()
+    generator = np.random.default_rng(3)
+    settings = ["training.steps=3", "model.width=16"]
+    if shipped.data.kind == "waves":
+        return [*settings, "data.hours=1200"]
+    settings += [f"data.folder={folder}"]
+    if shipped.data.kind == "labelled-series":
+        rows = [
+            ":".join([*(" , ".join(map(str, own)) for own in generator.random((12, 5 + one % 9))), str(1 + one % 9)])
+            for one in range(60)
+        ]
+        for entry in (*shipped.data.train, *shipped.data.test):
+            (folder / entry.file).write_text("\n".join(["@data", *rows]) + "\n", encoding="utf-8")
+        return [*settings, "data.validation_size=9"]
+    columns, time = shipped.data.values or ("y",), shipped.data.time or "ts"
+    lines = [",".join([*([time] if isinstance(time, str) else time), *columns])]
+    for hour in range(1500):
+        now = datetime(2024, 1, 1) + timedelta(hours=hour)
+        cells = [now.isoformat()] if isinstance(time, str) else [now.year, now.month, now.day, now.hour]
+        lines.append(",".join(map(str, [*cells, *generator.random(len(columns)).round(3)])))
+    (folder / shipped.data.train[0].file).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return settings
+
+
 @pytest.mark.parametrize("name", sorted(regard.recipes()))
 def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> None:
     shipped: Any = Recipe.read(name)
@@ -512,12 +539,16 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
     if shipped.input.kind == "graph":
         write_graphs(tmp_path / "data")
         settings = ["training.steps=3", "data.validation_size=5", "model.width=16", f"data.folder={tmp_path / 'data'}"]
+    if shipped.input.kind == "series":
+        settings = series_settings(shipped, tmp_path / "data")
     if shipped.data.kind == "text":
         (tmp_path / "text.txt").write_text("the small house stands on a hill. " * 60, encoding="utf-8")
         settings.append(f"data.train={tmp_path / 'text.txt'}")
     trained = regard.train(name, tmp_path / "run", settings)
     assert trained.steps == 3
     assert 0 < trained.validation_loss < 20
+    if shipped.input.kind == "series":
+        return
     if shipped.data.kind == "pictures":
         assert len(regard.load(tmp_path / "run").predict([np.zeros(shape, np.uint8)])) == 1
         return

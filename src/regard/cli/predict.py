@@ -12,6 +12,7 @@ from regard.cli.options.applicable import check_applicable, generates, predictio
 from regard.cli.options.engine import ENGINE, ENGINE_DTYPE, with_engine
 from regard.cli.options.strategy import BEAM, DECODING_OPTIONS, GREEDY, choose_strategy
 from regard.cli.predicting.combinations import check_combination
+from regard.cli.predicting.forecasts import WithFigure, check_figure
 from regard.cli.predicting.inputs import Inputs, from_arguments, from_file, from_standard_input, readable
 from regard.cli.predicting.prompting import FewShot, OutputStyle, continue_prompt, interactive_session
 
@@ -32,6 +33,7 @@ Examples:
   regard predict runs/shakespeare --prompt "ROMEO:" --max-tokens 300 --seed 7
   regard predict runs/shakespeare --interactive
   regard predict runs/mood "the happy cat sleeps"
+  regard predict runs/load load.csv --figure tomorrow.svg
   regard predict runs/questions "who saw the dog" --context story.txt
 """
 
@@ -40,7 +42,8 @@ def predict(
     invocation: typer.Context,
     run: Path = typer.Argument(help="Run folder."),
     texts: list[str] = typer.Argument(
-        None, help="Inputs: texts, or paths of pictures (after -- if one begins with a dash); default: standard input."
+        None,
+        help="Inputs: texts, paths of pictures or series (after -- if one begins with a dash); default: standard input",
     ),
     file: Path = typer.Option(
         None, "--file", metavar="FILE", help="Read inputs from a file of any size, one per line; also .gz, .bz2, .xz."
@@ -96,6 +99,9 @@ def predict(
         None, "--context", metavar="FILE",
         help="Context for all questions; without it, question and context are separated by a tab."
     ),
+    figure: Path = typer.Option(
+        None, "--figure", metavar="FILE", help="Also draw forecasts with their interval: .svg, .png or .json."
+    ),
     engine: str = ENGINE,
     engine_dtype: str = ENGINE_DTYPE,
     as_json: bool = JSON_OPTION,
@@ -104,6 +110,8 @@ def predict(
     """Answer inputs with a trained run, one line per input; or continue a prompt with a language model."""
     given: dict[str, Any] = {**invocation.params, "json": as_json, "jsonl": as_jsonl}
     check_combination(texts, given)
+    if figure is not None:
+        check_figure(figure)
     from regard.runs.load import load
 
     loaded = load(run)
@@ -162,9 +170,9 @@ def output_for(run: Run, given: dict[str, Any]) -> Output:
         run.task, given["n_best"] or 1, scores=given["scores"] or given["reference"] is not None,
         alignment=given["alignment"],
     )  # fmt: skip
-    if given["json"]:
-        return JsonObject(rendering)
-    return JsonLines(rendering) if given["jsonl"] else TextLines(rendering)
+    kind = JsonObject if given["json"] else JsonLines if given["jsonl"] else TextLines
+    output: Output = kind(rendering)
+    return output if given["figure"] is None else WithFigure(output, given["figure"])
 
 
 predict.__doc__ = f"{predict.__doc__}\n\n{EXAMPLES}"

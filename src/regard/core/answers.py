@@ -70,3 +70,20 @@ class NumberAnswer(Answer):
     and the score is the first."""
 
     values: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NumbersAnswer(Answer):
+    """What is to come: values_HCQ by step ahead, channel and level, in the user's units. ``times`` say when, ``past``
+    what was read before."""
+
+    times: tuple[str, ...] = ()
+    channels: tuple[str, ...] = ()
+    levels: tuple[float, ...] = ()
+    values_HCQ: np.ndarray = field(default_factory=lambda: np.zeros((0, 0, 0)))
+    past_times: tuple[str, ...] = ()
+    past_NC: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # of the same channels, NaN where missing
+
+    @property
+    def medians_HC(self) -> np.ndarray:
+        return self.values_HCQ[..., self.levels.index(0.5)]

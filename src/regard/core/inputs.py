@@ -16,7 +16,8 @@ class Inputs:
     ``values`` are tokens_BN, arrays_BC… (pictures_BCHW, whole: a front cuts them) or features_BNC of nodes.
     ``lengths_B`` says how many of the N positions are real, or is None where a row has no padding. ``segments_BN``
     tells apart what is read together; ``places_BNA`` where a position stands (None: 0, 1, 2 …). Of a graph,
-    ``edges_BNN`` says which nodes are joined, and ``pairs_BNNC`` what else is known of two of them.
+    ``edges_BNN`` says which nodes are joined, and ``pairs_BNNC`` what else is known of two of them. ``scale_B2C`` are
+    mean and spread by which the values of each row were normalised, for answers in the user's units.
     """
 
     values: Tensor
@@ -25,6 +26,7 @@ class Inputs:
     places_BNA: Tensor | None = None
     edges_BNN: Tensor | None = None
     pairs_BNNC: Tensor | None = None
+    scale_B2C: Tensor | None = None
 
     @property
     def real_lengths_B(self) -> Tensor:

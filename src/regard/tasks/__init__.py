@@ -60,5 +60,6 @@ TASKS = Choices(
         "question-answering": "regard.tasks.question_answering:QuestionAnsweringConfig",
         "embedding": "regard.tasks.embedding:EmbeddingConfig",
         "masked-language-model": "regard.tasks.masked_language_modelling:MaskedLanguageModelConfig",
+        "forecasting": "regard.tasks.forecasting:ForecastingConfig",
     },
 )

@@ -21,7 +21,7 @@ from regard.core.inputs import Inputs
 from regard.core.metrics import Metric, share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
-from regard.core.seams.modality import Mixes, Modality, ShowsPixels, Summarises
+from regard.core.seams.modality import CutsWindows, Mixes, Modality, ShowsPixels, Summarises
 from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
 from regard.data.batching import in_length_order, with_progress
@@ -47,6 +47,7 @@ from regard.tasks.probing import (
     pixels_of,
 )
 from regard.tasks.reading import check_length, logits_of
+from regard.tasks.series.class_yardsticks import series_class_yardsticks
 from regard.tasks.yardsticks import (
     class_yardsticks,
     part_class_yardsticks,
@@ -299,11 +300,13 @@ class Classification:
         return self.judge(session, given, self.gathered(self.encode(given)))
 
     def yardsticks(self, corpus: Corpus[Any], split: str) -> Mapping[str, Yardstick]:
-        """The most frequent class, and a classifier of words, pixels or summaries that is fitted in seconds."""
+        """The most frequent class, and a classifier of words, pixels, summaries or series that is fitted in seconds."""
         training = [one for one in corpus.splits["train"] if one.label in self.places]
         given = training, corpus.splits[split], self.places
         if isinstance(self.modality, Summarises):
             return {**class_yardsticks(*given), **summary_class_yardsticks(self.modality, *given)}
+        if isinstance(self.modality, CutsWindows):
+            return {**class_yardsticks(*given), **series_class_yardsticks(self.modality, *given)}
         pixels = picture_class_yardstick(self.modality, *given) if isinstance(self.modality, ShowsPixels) else {}
         return {**class_yardsticks(*given), **pixels, **part_class_yardsticks(self.modality, *given)}
 

@@ -58,7 +58,8 @@ def grid_axis(model: nn.Module, axis: Axis) -> Axis:
     *rows, columns = grid
     if readings := readings_of(body, axis):
         places = [f"{reading}:{one}" for reading, count in enumerate(readings, 1) for one in range(1, count + 1)]
-    return Axis((*("class", "distillation")[: body.class_tokens], *places), (math.prod(rows), columns), body.class_tokens)
+    first = ("class", "distillation")[: body.class_tokens]
+    return Axis((*first, *places), (math.prod(rows), columns), body.class_tokens)
 
 
 def readings_of(body: nn.Module, axis: Axis) -> tuple[int, ...]:

@@ -27,7 +27,7 @@ def generates(run: Run) -> bool:
 
 def prediction_options(run: Run) -> tuple[OptionGroup, ...]:
     from regard.core.seams.anatomy import anatomy_of
-    from regard.core.seams.capabilities import AnswersQuestions, Classifies, Continues, Fills, Translates
+    from regard.core.seams.capabilities import AnswersQuestions, Classifies, Continues, Fills, Forecasts, Translates
 
     task, writes = run.task, generates(run)
     translates = isinstance(task, Translates)
@@ -46,6 +46,7 @@ def prediction_options(run: Run) -> tuple[OptionGroup, ...]:
             "language models",
         ),
         OptionGroup(("context",), isinstance(task, AnswersQuestions), "runs that answer questions"),
+        OptionGroup(("figure",), isinstance(task, Forecasts), "runs that forecast"),
     )  # fmt: skip
 
 

@@ -43,8 +43,18 @@ class Rendering(Protocol):
 
 def rendering_of(task: Task, n_best: int, *, scores: bool, alignment: bool) -> Rendering:
     """The one for what a task answers."""
-    from regard.core.seams.capabilities import AnswersQuestions, Classifies, EstimatesNumbers, HasLabels, Tags
+    from regard.cli.predicting.forecasts import Steps
+    from regard.core.seams.capabilities import (
+        AnswersQuestions,
+        Classifies,
+        EstimatesNumbers,
+        Forecasts,
+        HasLabels,
+        Tags,
+    )
 
+    if isinstance(task, Forecasts):
+        return Steps()
     if isinstance(task, Classifies):
         return Labels(n_best)
     if isinstance(task, Tags):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from regard.core.answers import LabelAnswer, NumberAnswer, SpanAnswer, TagsAnswer
+from regard.core.answers import LabelAnswer, NumberAnswer, NumbersAnswer, SpanAnswer, TagsAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,6 +136,13 @@ class EstimatesNumbers(Protocol):
     """Says of an input one number, or a few."""
 
     def estimate(self, session: Session, inputs: Sequence[Any]) -> list[NumberAnswer]: ...
+
+
+@runtime_checkable
+class Forecasts(Protocol):
+    """Says what comes next, with how certain that is."""
+
+    def forecast(self, session: Session, inputs: Sequence[Any]) -> list[NumbersAnswer]: ...
 
 
 @runtime_checkable

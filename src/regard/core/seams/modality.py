@@ -109,6 +109,28 @@ class Summarises(Protocol):
 
 
 @runtime_checkable
+class CutsWindows(Modality, Protocol):
+    """A modality of inputs that go on in time, of which windows are read and what comes next is asked.
+
+    Law: of the steps that lie ahead of a window nothing but their times has influence on its item.
+    """
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """What is measured at every step, by name; in the order of ``Inputs.scale_B2C``."""
+        ...
+
+    def windowed(self, length: int, season: int = 0) -> CutsWindows:
+        """The same for windows of so many steps, those ahead among them, which are filled with what was a season ago
+        (0: with the mean of what is read)."""
+        ...
+
+    def values(self, item: Any) -> np.ndarray:
+        """values_NC of an item, as they are read: normalised, and filled where one is missing."""
+        ...
+
+
+@runtime_checkable
 class ShowsPixels(Protocol):
     """A modality whose inputs can be drawn."""
 

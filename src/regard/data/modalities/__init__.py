@@ -68,5 +68,6 @@ MODALITIES = Choices(
         "image": "regard.data.modalities.image.modality:ImagePart",
         "audio": "regard.data.modalities.audio.modality:AudioPart",
         "graph": "regard.data.modalities.graph.modality:GraphPart",
+        "series": "regard.data.modalities.series.part:SeriesPart",
     },
 )

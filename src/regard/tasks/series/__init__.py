@@ -1,0 +1,1 @@
+"""Forecasts: where their windows begin, and simple methods beside them."""
