@@ -36,11 +36,13 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def check_no_head(run: Run) -> None:
-    """The head of a task is ours; what it stands on can go out by itself."""
+    """Heads of tasks cannot be exported yet."""
     if isinstance(run.model, Headed):
         parent = run.recipe.start.run
-        instead = f"export the run that it was started from: {parent}" if parent else "export a run that has none"
-        raise OptionError(f"{run.folder.path}: the head for {run.recipe.task.kind} has no counterpart there; {instead}")
+        instead = f"the run that it was started from: {parent}" if parent else "a language model or a text-to-text model"
+        raise OptionError(
+            f"{run.folder.path}: a run with a head for {run.recipe.task.kind} cannot be exported; export {instead}"
+        )
 
 
 def check_empty(path: Path) -> None:
