@@ -39,7 +39,7 @@ def check_no_head(run: Run) -> None:
     """Heads of tasks cannot be exported yet."""
     if isinstance(run.model, Headed):
         parent = run.recipe.start.run
-        instead = f"the run that it was started from: {parent}" if parent else "a language model or a text-to-text model"
+        instead = f"the run that it was started from: {parent}" if parent else "a language or text-to-text model"
         raise OptionError(
             f"{run.folder.path}: a run with a head for {run.recipe.task.kind} cannot be exported; export {instead}"
         )

@@ -119,8 +119,9 @@ def same_recipe(held_tree: dict[str, Any], given_toml: str) -> bool:
 
 
 def agree(held: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Whether nothing differs but what the given recipe leaves to be decided."""
-    return not differences(held, filled(given, held))
+    """Whether nothing differs but the description, and what the given recipe leaves to be decided."""
+    said = {"description": held.get("description")}
+    return not differences({**held, **said}, {**filled(given, held), **said})
 
 
 def differences(
