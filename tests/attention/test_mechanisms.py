@@ -20,10 +20,14 @@ CONTEXT = AttentionContext(KEY_WIDTH, KEY_WIDTH, HEADS, max_length=LENGTH)
 Kernel = Callable[[Tensor, Tensor, Tensor, Mask, Tensor | None], Tensor]
 
 
+HELD_ELSEWHERE = ("linear", "performer", "linformer", "dilated")  # to their own laws, in mechanisms/
+
+
 def every_mechanism() -> dict[str, Callable[[], nn.Module]]:
     made: dict[str, Callable[[], nn.Module]] = {
         kind: lambda kind=kind: MECHANISMS.resolve(kind)(kind=kind).build(CONTEXT)
         for kind in MECHANISMS.kinds()
+        if kind not in HELD_ELSEWHERE
     }
     for score in ("scaled-dot", "dot", "bilinear", "additive"):
         for temperature in (1.0, 0.5, 0.0):

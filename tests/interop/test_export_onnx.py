@@ -313,3 +313,13 @@ def test_the_command_says_what_comes_next(
     assert "model.onnx, " in said
     assert "next: onnxruntime.InferenceSession; " in said
     assert "regard.json lists the inputs and outputs of each graph" in said
+
+
+def test_attention_with_a_memory_of_its_own_is_refused() -> None:
+    def model(attention: dict[str, Any]) -> Any:
+        table = {"kind": "gpt", "layers": 1, "width": 8, "heads": 2, "attention": attention}
+        return parse(Recipe, {"model": table}).model.build(text_ports(7, 7, shared=True))
+
+    onnx_export.check_keys_are_kept(model({"kind": "blockwise"}))
+    with pytest.raises(OptionError, match=r"a memory of its own \(SparseAttention\) cannot be exported to ONNX"):
+        onnx_export.check_keys_are_kept(model({"kind": "window"}))

@@ -102,6 +102,11 @@ def _local(score: str, reach: str) -> dict[str, Any]:
     return {"kind": score, "reach": {"kind": reach, "window": 4}}
 
 
+def _alternating(local: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "alternating", "local": local}
+
+
+_LAYOUT = ["x" * (row + 1) + "." * (12 - row) for row in range(13)]
 _CONVOLUTION: dict[str, Any] = {
     "kind": "convolution", "embedding": {"kind": "learned", "width": 7}, "width": 12, "encoder_layers": 2,
     "decoder_layers": 2, "dropout": 0.1,
@@ -126,6 +131,13 @@ SUBJECTS = [
     Subject("bilinear", _transformer(attention={"kind": "softmax", "score": "bilinear"}, norm="pre")),
     Subject("head-norm", _transformer(head_norm={"kind": "layer"}, groups=1, norm="pre")),
     Subject("no-encoder", _transformer(encoder_layers=0, norm="pre")),
+    Subject("window", _transformer(attention={"kind": "window", "size": 3}, norm="pre")),
+    Subject("blockwise", _transformer(attention={"kind": "blockwise", "block": 2}, norm="pre")),
+    Subject("dilated", _transformer(attention=_alternating({"kind": "dilated", "size": 3, "stride": 2}), norm="pre")),
+    Subject("bigbird", _transformer(attention={"kind": "bigbird", "block": 2, "random": 1}, norm="pre")),
+    Subject("top-k", _transformer(attention={"kind": "top-k", "keys": 2}, norm="pre")),
+    Subject("linear", _transformer(attention={"kind": "linear"}, norm="pre", groups=1)),
+    Subject("performer", _transformer(attention={"kind": "performer", "features": 5}, norm="pre")),
     Subject("fixed-start", _recurrent("fixed-context", cell="rnn", context="start", encoder_layers=2)),
     Subject("fixed-every-step", _recurrent("fixed-context", cell="lstm", decoder_layers=2, tied="none")),
     Subject("bahdanau", _recurrent("bahdanau", cell="gru")),
@@ -144,6 +156,14 @@ SUBJECTS = [
     Subject("gpt-biased", _writer("gpt", position={"kind": "relative-bias"}, feed_forward={"kind": "gated"})),
     Subject("llama", _writer("llama", width=16, heads=4, groups=2, feed_forward={"kind": "gated", "width": 11})),
     Subject("llama-wide", _writer("llama", groups=1, key_width=6, tied="output", norm={"kind": "layer"})),
+    Subject("gpt-window", _writer("gpt", attention={"kind": "window", "size": 2}, position={"kind": "relative-bias"})),
+    Subject("llama-window", _writer("llama", width=16, heads=4, groups=2, attention={"kind": "window", "size": 3})),
+    Subject("llama-alternating", _writer("llama", attention=_alternating({"kind": "window", "size": 2}))),
+    Subject("gpt-linear", _writer("gpt", attention={"kind": "linear", "features": "softmax"})),
+    Subject("gpt-longformer", _writer("gpt", attention={"kind": "longformer", "size": 2, "stride": 2, "globals": 2})),
+    Subject("gpt-blocks", _writer("gpt", attention={"kind": "block-sparse", "block": 3, "layout": _LAYOUT})),
+    Subject("llama-performer", _writer("llama", width=16, heads=4, groups=2, attention={"kind": "performer"})),
+    Subject("llama-sinks", _writer("llama", attention={"kind": "sinks", "size": 2, "sinks": 1})),
     Subject("recurrent", _recurrent("recurrent", cell="lstm", layers=2)),
     Subject("recurrent-gru", _recurrent("recurrent", cell="gru", layers=1, tied="none")),
     Subject("gru", {"kind": "tests.laws.families:GruConfig", "width": 11, "dropout": 0.1}),
@@ -162,6 +182,12 @@ ENCODERS = [
     Subject("distilbert", _encoder(segments=0)),
     Subject("bert-rotary", _encoder(position={"kind": "rotary"}, norm={"kind": "rms"}, tied="none")),
     Subject("bert-pre", _encoder(residual="pre", head_norm={"kind": "rms"})),
+    Subject("bert-window", _encoder(attention={"kind": "window", "size": 5})),
+    Subject("bert-longformer", _encoder(attention={"kind": "longformer", "size": 4})),
+    Subject("bert-bigbird", _encoder(attention={"kind": "bigbird", "block": 2, "globals": 0})),
+    Subject("bert-linear", _encoder(attention={"kind": "linear"})),
+    Subject("bert-performer", _encoder(attention={"kind": "performer"})),
+    Subject("bert-linformer", _encoder(attention={"kind": "linformer", "rows": 5})),
     Subject("bert-biased", _encoder(position={"kind": "relative-bias"}, feed_forward={"kind": "gated", "width": 11})),
 ]
 """Models that read a text from both sides and never step."""

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from regard.attention import softmax
 from regard.attention.masks import padding
+from regard.core.errors import NoMatrix
 from regard.core.taps import attention_points, record
 from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import vocabulary_loss
@@ -55,7 +56,7 @@ def test_every_position_reads_every_other(subject: Subject) -> None:
         changed_BS = TOKENS_BS.clone()
         changed_BS[1, position] = 3
         moved_BS = (logits(model, changed_BS) - before).abs().amax(-1)
-        assert (moved_BS[1] > 1e-5).all()
+        assert (moved_BS[1] > 1e-6).all()  # over two layers, where one shows its neighbourhood alone
         assert not moved_BS[[0, 2]].any()
 
 
@@ -109,6 +110,11 @@ def test_taps_show_what_is_read_and_never_padding(subject: Subject) -> None:
         logits(model)
     assert list(seen) == list(attention_points(model)) == ["layers.0.attention", "layers.1.attention"]
     for attention in seen.values():
+        if not attention.mechanism.has_matrix:
+            with pytest.raises(NoMatrix):
+                _ = attention.weights
+            continue
         weights_BHTS = attention.weights
-        close(weights_BHTS.sum(-1), torch.ones(3, 3, 7))
+        real_BTH = weights_BHTS.sum(-1).transpose(1, 2)[~BEYOND_BS]  # padding may see nothing at all
+        close(real_BTH, torch.ones_like(real_BTH))
         assert not weights_BHTS.masked_select(BEYOND_BS[:, None, None, :]).any()

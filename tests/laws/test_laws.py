@@ -54,7 +54,8 @@ def test_no_family_position_or_mechanism_escapes_the_laws() -> None:
     assert set(ARRAY_FRONTS.kinds()) == kinds_covered("front.kind", ARRAY_READERS)
     assert set(GRID_POSITIONS.kinds()) == kinds_covered("position.kind", ARRAY_READERS)
     assert set(POSITIONS.kinds()) == kinds_covered("position.kind")
-    assert set(MECHANISMS.kinds()) | set(READERS.kinds()) == kinds_covered("attention.kind")
+    mechanisms = kinds_covered("attention.kind") | kinds_covered("attention.local.kind")
+    assert set(MECHANISMS.kinds()) | set(READERS.kinds()) == mechanisms
     assert set(REACHES.kinds()) == kinds_covered("attention.reach.kind")
     assert set(FEED_FORWARDS.kinds()) == kinds_covered("feed_forward.kind")
     assert set(NORMS.kinds()) == kinds_covered("norm.kind")
@@ -261,7 +262,9 @@ def test_taps_show_what_the_mechanisms_read(subject: Subject) -> None:
         if isinstance(attention.mechanism, Predictive):  # a Gaussian takes its share
             assert (weights_BHTS.sum(-1) < 1).all()
         else:
-            close(weights_BHTS.sum(-1), torch.ones(weights_BHTS.shape[:-1]))
+            reads_BHT = weights_BHTS.bool().any(-1)  # padding beyond every window reads nothing
+            close(weights_BHTS.sum(-1), reads_BHT.float())
+            assert reads_BHT[:, :, :3].all()
         read = torch.cat([out for _, out in calls[name]], dim=-2)
         close(weights_BHTS @ calls[name][0][0], read)
 

@@ -19,6 +19,7 @@ from regard.data import TOKENIZERS, TokenizerPart
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
 from regard.data.modalities import MODALITIES, ModalityPart
+from regard.data.modalities.audio.sounds import LabelledSound, Waveform
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.image.pictures import LabelledPicture
 from regard.data.modalities.text.tokenizers import BpeTokenizer, ImportedTokenizer
@@ -30,6 +31,10 @@ PAIRS = tuple(Pair(f"the {one} cat sleeps", f"die {one} Katze schläft") for one
 PICTURES = tuple(
     np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
     for seed, shape in enumerate(((7, 5, 3), (6, 4), (4, 9, 3), (12, 8, 3)))
+)
+SOUNDS = tuple(
+    Waveform(np.random.default_rng(seed).uniform(-0.7, 0.7, count).astype(np.float32), rate)
+    for seed, (count, rate) in enumerate(((701, 1000), (80, 1000), (1103, 1500), (1999, 1000)))
 )
 
 
@@ -80,6 +85,13 @@ def image(name: str, **table: Any) -> Subject:
     return Subject(name, {"input": {"kind": "image", **table}}, corpus, PICTURES, reader)
 
 
+def audio(name: str, front: dict[str, Any], **table: Any) -> Subject:
+    corpus: Any = Corpus({"train": tuple(LabelledSound(one, "a") for one in SOUNDS)}, Ledger())
+    reader = {"kind": "vit", "layers": 1, "width": 12, "heads": 3, "front": front, "position": {"kind": "sinusoidal"}}
+    return Subject(name, {"input": {"kind": "audio", **table}}, corpus, SOUNDS, reader)
+
+
+MEL = {"kind": "log-mel", "bins": 6, "hop": 0.02, "window": 0.07}
 SUBJECTS = [
     text(kind="bpe", vocabulary=280),
     text(kind="bpe", vocabulary=280, dropout=0.2, joint=False),
@@ -93,6 +105,13 @@ SUBJECTS = [
     text(kind="imported", sos=2, eos=1, unk=3),  # symbols in another order, and none for padding
     image("image", size=[6, 4]),
     image("image-grey", size=[6, 4], channels=1, resize="stretch", augmentation={"shift": 2, "flip": True}),
+    audio("audio-mel", {"kind": "patches", "size": [4, 3]}, features=MEL,
+          augmentation={"shift": 0.1, "noise": [0, 20], "time_masks": 1, "pitch_masks": 1, "pitch_mask": 3}),
+    audio("audio-mel-convolution", {"kind": "convolution", "channels": [5], "strides": [2], "size": [2, 3]},
+          features=MEL, rate=900),
+    audio("audio-waveform", {"kind": "patches", "size": 3}, features={"kind": "waveform", "hop": 0.013}),
+    audio("audio-hierarchy", {"kind": "hierarchy", "sizes": [12, 5, 2]}, features={"kind": "waveform", "hop": 0.01}),
+    audio("audio-mel-hierarchy", {"kind": "hierarchy", "sizes": [8, 3], "class_token": False}, features=MEL),
 ]
 
 
@@ -179,8 +198,10 @@ def test_chance_is_a_function_of_the_generator(subject: Subject) -> None:
     assert_same(modality.collate([item]), before)
 
 
-def test_what_chance_changes_differs_from_generator_to_generator() -> None:
-    modality = next(one for one in SUBJECTS if one.name == "image-grey").modalities.input
-    (item,) = modality.encode(PICTURES[:1])
+@pytest.mark.parametrize("name", ["image-grey", "audio-mel"])
+def test_what_chance_changes_differs_from_generator_to_generator(name: str) -> None:
+    subject = next(one for one in SUBJECTS if one.name == name)
+    modality = subject.modalities.input
+    (item,) = modality.encode(subject.raws[:1])
     drawn = [modality.collate([modality.augment(item, np.random.default_rng(seed))]).values for seed in range(6)]
     assert len({tuple(one.flatten().tolist()) for one in drawn}) > 3

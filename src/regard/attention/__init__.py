@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
 
 from regard.core.config import Choices, Part
 
@@ -39,8 +39,16 @@ class AttentionContext:
 class MechanismPart(Part):
     """Settings of a mechanism."""
 
+    self_only: ClassVar[bool] = False
+    """It relates places of one sequence; attention to another sequence stays full beside it."""
+
     @abstractmethod
     def build(self, context: AttentionContext) -> Mechanism: ...
+
+    def build_cross(self, context: AttentionContext) -> Mechanism:
+        """The mechanism by which the same model reads another sequence."""
+        part = MECHANISMS.make() if self.self_only else self
+        return part.build(replace(context, causal=False))
 
 
 class HeadsPart(Part):
@@ -71,7 +79,26 @@ class ReachPart(Part):
     def build(self, score: nn.Module, query_width: int) -> Mechanism: ...
 
 
-MECHANISMS = Choices("attention", MechanismPart, "softmax", {"softmax": "regard.attention.softmax:SoftmaxConfig"})
+MECHANISMS = Choices(
+    "attention",
+    MechanismPart,
+    "softmax",
+    {
+        "softmax": "regard.attention.softmax:SoftmaxConfig",
+        "blockwise": "regard.attention.mechanisms.blockwise:BlockwiseConfig",
+        "window": "regard.attention.mechanisms.window:WindowConfig",
+        "dilated": "regard.attention.mechanisms.dilated:DilatedConfig",
+        "longformer": "regard.attention.mechanisms.longformer:LongformerConfig",
+        "sinks": "regard.attention.mechanisms.sinks:SinksConfig",
+        "block-sparse": "regard.attention.mechanisms.block_pattern:BlockSparseConfig",
+        "bigbird": "regard.attention.mechanisms.block_pattern:BigBirdConfig",
+        "top-k": "regard.attention.mechanisms.top_k:TopKConfig",
+        "linear": "regard.attention.mechanisms.linear:LinearConfig",
+        "performer": "regard.attention.mechanisms.performer:PerformerConfig",
+        "linformer": "regard.attention.mechanisms.linformer:LinformerConfig",
+        "alternating": "regard.attention.mechanisms.alternating:AlternatingConfig",
+    },
+)
 HEADS = Choices("projection", HeadsPart, "multi-head", {"multi-head": "regard.attention.heads:MultiHeadConfig"})
 READERS = Choices(
     "attention",

@@ -13,6 +13,7 @@ from regard.attention.cache import AttentionCache
 from regard.attention.formulas import join_heads, split_heads
 from regard.attention.masks import CAUSAL, Mask
 from regard.attention.memory import Memory
+from regard.attention.places import oldest
 from regard.core.errors import OptionError
 from regard.core.seams import Mechanism, Position
 
@@ -118,7 +119,9 @@ class SelfAttention(nn.Module):
             k_BGSK = position.rotate(k_BGSK, mask.places)
         if cache is not None and not self.mechanism.keeps_keys:
             own = CAUSAL if lengths_B is None else CAUSAL & Mask(lengths_B=lengths_B)
-            return self.output(join_heads(attend(self.mechanism, q_BHTK, k_BGSK, v_BGSV, own, None, cache)))
+            if position is not None:
+                bias = position.bias(q_BHTK.shape[-2], oldest(cache.ages) + q_BHTK.shape[-2], mask.places)
+            return self.output(join_heads(self.mechanism(q_BHTK, k_BGSK, v_BGSV, own, bias, cache)))
         if cache is not None:
             k_BGSK, v_BGSV = cache.extend(k_BGSK, v_BGSV, lengths_B)
         if position is not None:
@@ -215,21 +218,13 @@ def check_mechanism(mechanism: object) -> None:
 
 
 def attend(
-    mechanism: Mechanism,
-    q_BHTK: Tensor,
-    k_BGSK: Tensor,
-    v_BGSV: Tensor,
-    mask: Mask,
-    bias: Tensor | None,
-    cache: AttentionCache | None = None,
+    mechanism: Mechanism, q_BHTK: Tensor, k_BGSK: Tensor, v_BGSV: Tensor, mask: Mask, bias: Tensor | None
 ) -> Tensor:
     """Lets every head read; grouped keys and values are shown to each head of their group."""
     repeats = q_BHTK.shape[1] // k_BGSK.shape[1]
     if repeats > 1:
         k_BGSK = k_BGSK.repeat_interleave(repeats, dim=1)
         v_BGSV = v_BGSV.repeat_interleave(repeats, dim=1)
-    if cache is not None:
-        return mechanism(q_BHTK, k_BGSK, v_BGSV, mask, bias, cache)
     return mechanism(q_BHTK, k_BGSK, v_BGSV, mask, bias)
 
 

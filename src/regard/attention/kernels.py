@@ -174,6 +174,18 @@ def attended(
     batch_and_heads: tuple[int, ...],
 ) -> tuple[Tensor, Tensor]:
     """A = softmax(QKᵀ/√d_k + mask); AV, and A itself."""
+    weights_NTS = attended_weights(q_NTK, k_NSK, added, may_look, batch_and_heads)
+    return torch.bmm(weights_NTS, v_NSV), weights_NTS
+
+
+def attended_weights(
+    q_NTK: Tensor,
+    k_NSK: Tensor,
+    added: Tensor | None,
+    may_look: Tensor | None,
+    batch_and_heads: tuple[int, ...],
+) -> Tensor:
+    """A = softmax(QKᵀ/√d_k + mask), in one matrix from the scores on."""
     weights_NTS = scaled_bmm(q_NTK, k_NSK.mT, q_NTK.shape[-1] ** -0.5)
     weights_BHTS = weights_NTS.view(*batch_and_heads, *weights_NTS.shape[1:])  # all in place from here
     if added is not None:
@@ -181,7 +193,7 @@ def attended(
     softmax_(weights_NTS)
     if may_look is not None:
         weights_BHTS.masked_fill_(~may_look, 0.0)
-    return torch.bmm(weights_NTS, v_NSV), weights_NTS
+    return weights_NTS
 
 
 def attended_gradients(

@@ -48,6 +48,11 @@ def each(ages: Ages, rows: int, device: torch.device) -> Tensor:
     return ages if isinstance(ages, Tensor) else torch.full((rows,), ages, device=device)
 
 
+def oldest(ages: Ages) -> int:
+    """How many positions the oldest row has seen."""
+    return int(ages.max()) if isinstance(ages, Tensor) else ages
+
+
 def simplified(ages_B: Tensor) -> Ages:
     """One number again where all rows have come to agree."""
     first = int(ages_B[0])

@@ -49,17 +49,29 @@ class ScaledDot(MatrixMechanism):
     def forward(
         self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
     ) -> Tensor:
-        queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
-        exporting = torch.compiler.is_exporting()  # a graph serves any length, so nothing is chosen by it
-        limit = PLAIN_UP_TO_SCORES * (1 if narrow_type(q_BHTK.device.type) is None else NARROW_GAIN)
-        if mask.causal and by_hand(bias):
-            limit *= CAUSAL_GAIN
-        if exporting or (q_BHTK.device.type == "cpu" and queries * keys <= limit):
-            return short_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
-        return fused_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
+        return scaled_dot_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
-        return softmax_weights(formulas.scaled_dot_scores(q_BHTK, k_BHSK), mask, bias)
+        return scaled_dot_weights(q_BHTK, k_BHSK, mask, bias)
+
+
+def scaled_dot_attention(
+    q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
+) -> Tensor:
+    """softmax(QKᵀ/√d_k) V by whichever kernel is fastest for the shape."""
+    queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
+    exporting = torch.compiler.is_exporting()  # a graph serves any length, so nothing is chosen by it
+    limit = PLAIN_UP_TO_SCORES * (1 if narrow_type(q_BHTK.device.type) is None else NARROW_GAIN)
+    if mask.causal and by_hand(bias):
+        limit *= CAUSAL_GAIN
+    if exporting or (q_BHTK.device.type == "cpu" and queries * keys <= limit):
+        return short_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
+    return fused_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
+
+
+def scaled_dot_weights(q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
+    """softmax(QKᵀ/√d_k), the whole matrix."""
+    return softmax_weights(formulas.scaled_dot_scores(q_BHTK, k_BHSK), mask, bias)
 
 
 class DotScore(nn.Module):

@@ -37,6 +37,7 @@ class Attention:
     rows: Sequence[int] | None = None
     calls: list[Call] = field(default_factory=list)
     asked: int = 0  # queries so far, kept or not
+    continued: bool = False  # whether it went on from a memory of its own, which its calls do not show
     _cuts: list[list[int] | None] = field(default_factory=list)  # rows to take of each call's weights; None: all
 
     @property
@@ -62,6 +63,11 @@ class Attention:
             raise NoMatrix(
                 f"{self.name}: {type(self.mechanism).__name__} never forms attention weights, so there are none to "
                 "show; read its outputs with regard.core.taps.record_attention_outputs, or choose other names"
+            )
+        if self.continued:
+            raise OptionError(
+                f"{self.name}: {type(self.mechanism).__name__} went on from a memory of its own, step by step, and "
+                "what stands in it is not recorded; record a pass over the whole text instead"
             )
         if not self.asked:
             raise OptionError(f"{self.name} was not called while it was recorded; run the model inside the block")
@@ -169,6 +175,7 @@ def record(
 def _recorder(tapped: Attention) -> Callable[..., None]:
     def hook(module: nn.Module, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
         asked = arguments(inputs, named)
+        tapped.continued |= asked.get("cache") is not None
         tapped.keep(asked["q"], asked["k"], asked["mask"], asked.get("bias"))
 
     return hook
@@ -176,7 +183,7 @@ def _recorder(tapped: Attention) -> Callable[..., None]:
 
 def arguments(inputs: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
     """What a mechanism was called with, by name."""
-    return {**dict(zip(("q", "k", "v", "mask", "bias"), inputs)), **named}
+    return {**dict(zip(("q", "k", "v", "mask", "bias", "cache"), inputs)), **named}
 
 
 def attention_points(model: nn.Module) -> dict[str, nn.Module]:

@@ -55,6 +55,8 @@ DATA = Choices(
         "world-english": "regard.data.sources.text_files:WorldEnglish",
         "labelled": "regard.data.sources.labelled:LabelledFiles",
         "pictures": "regard.data.sources.pictures:PictureFiles",
+        "sounds": "regard.data.sources.sounds:SoundFiles",
+        "speech": "regard.data.sources.sounds:SpeechFiles",
         "world-moods": "regard.data.sources.labelled:WorldMoods",
         "tagged": "regard.data.sources.tagged:TaggedFiles",
         "world-tags": "regard.data.sources.tagged:WorldTags",

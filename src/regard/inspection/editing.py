@@ -64,6 +64,11 @@ def reweighted(model: nn.Module, heads: Iterable[HeadAt], change: NewWeights) ->
             raise NoMatrix(f"{name}: {type(mechanism).__name__} never forms weights that could be exchanged")
 
         def edit(asked: dict[str, Any], out_BHTV: Tensor, heads: list[int] | None) -> Tensor:
+            if asked.get("cache") is not None:
+                raise OptionError(
+                    f"{name}: {type(mechanism).__name__} goes on from a memory of its own, whose weights cannot be "
+                    "exchanged; edit a pass over the whole text instead"
+                )
             weights_BHTS = mechanism.weights(asked["q"], asked["k"], asked["mask"], asked.get("bias"))
             v_BHSV = asked["v"].expand(-1, weights_BHTS.shape[1], -1, -1)
             out_BHTV = out_BHTV.clone()

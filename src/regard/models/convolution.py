@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, cast
 
 import torch
-from pydantic import Field, SerializeAsAny
+from pydantic import Field, SerializeAsAny, model_validator
 from torch import Tensor, nn
 
 from regard.attention import MECHANISMS, AttentionContext, MechanismPart
@@ -45,12 +45,21 @@ class ConvolutionConfig(ModelPart):
     kernel: int = Field(3, ge=1)  # how many neighbours a window holds
     tied: Tied = "all"
 
+    @model_validator(mode="after")
+    def _reads_a_source(self) -> ConvolutionConfig:
+        if self.attention.self_only:
+            raise ValueError(
+                f"attention.kind {self.attention.kind!r} relates places of one sequence, and this model's attention "
+                "only reads the source; choose another kind, such as softmax"
+            )
+        return self
+
     def build(self, ports: Ports) -> Convolution:
         return Convolution(self.settled(), ports)
 
     def cross_attention(self, layer: int, max_length: int) -> CrossAttention:
         context = AttentionContext(self.width, self.width, 1, max_length, layer, self.decoder_layers)
-        return CrossAttention(HeadShape(self.width, heads=1), self.attention.build(context))
+        return CrossAttention(HeadShape(self.width, heads=1), self.attention.build_cross(context))
 
 
 class Encoder(nn.Module):

@@ -97,7 +97,7 @@ class TransformerConfig(ModelPart):
         )
 
     def cross_attention(self, context: AttentionContext) -> CrossHeads:
-        mechanism = self.attention.build(context)
+        mechanism = self.attention.build_cross(context)
         return self.projection.cross_attention(
             self.head_shape(), mechanism, bias=True, new_norm=self.head_norm.build
         )

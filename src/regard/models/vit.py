@@ -8,6 +8,7 @@ configuration, sizes, model.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field, SerializeAsAny
@@ -17,6 +18,7 @@ from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.attention.masks import EVERYTHING, padding
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, Arrays, Ports, arrays_at
+from regard.core.seams import ReadsAgain
 from regard.core.seams.anatomy import Anatomy
 from regard.layers import HEAD_NORMS, NORMS, NormPart
 from regard.layers.blocks import EncoderLayer, run_layer
@@ -95,6 +97,12 @@ class Vit(nn.Module):
     def max_length(self) -> int:
         """How many positions it can read, the class token among them; 0: as many as one likes."""
         return self.position.max_length
+
+    def cells(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return self.front.cells(shape)
+
+    def readings(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return self.front.readings(shape) if isinstance(self.front, ReadsAgain) else ()
 
     def represent(self, inputs: Inputs) -> States:
         return self(inputs)

@@ -21,7 +21,7 @@ from regard.core.inputs import Inputs
 from regard.core.metrics import Metric, share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
-from regard.core.seams.modality import Modality, ShowsPixels
+from regard.core.seams.modality import Modality, ShowsPixels, Summarises
 from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
 from regard.data.batching import in_length_order, with_progress
@@ -35,6 +35,7 @@ from regard.tasks import TaskPart
 from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
+from regard.tasks.noting import note_changes
 from regard.tasks.probing import (
     check_no_target,
     check_probe_length,
@@ -42,9 +43,10 @@ from regard.tasks.probing import (
     grid_axis,
     head_logits,
     max_probe_length,
+    pixels_of,
 )
 from regard.tasks.reading import check_length, logits_of
-from regard.tasks.yardsticks import class_yardsticks, picture_class_yardstick
+from regard.tasks.yardsticks import class_yardsticks, picture_class_yardstick, summary_class_yardsticks
 
 ERRORS_LISTED = 50
 FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
@@ -130,12 +132,15 @@ class Classification:
         self.labels = config.labels
         self.modality = modalities.input.limited(config.max_length, config.keep)
         self.max_length = self.modality.max_length
-        self.static_shapes = self.modality.lazy
         self.places = {label: place for place, label in enumerate(config.labels)}
         check_known_labels(((one.label, one) for own in corpus.splits.values() for one in own), self.places)
         self._encoded = {} if self.modality.lazy else {
             split: self.encode(own, split) for split, own in corpus.splits.items()
         }  # fmt: skip
+        self._sizes = {
+            split: self.sizes_of(own, split) for split, own in corpus.splits.items() if self.modality.lazy
+        }  # fmt: skip
+        self.static_shapes = self.modality.lazy and len(np.unique(self._sizes.get("train", ()))) <= 1
         self._weights_C = self._class_weights() if config.balance == "classes" and "train" in corpus.splits else None
 
     def ports(self) -> Ports:
@@ -154,11 +159,12 @@ class Classification:
         """What is cut is listed in the ledger, where it belongs to a split."""
         items = self.modality.encode([one.input for one in examples])
         if split:
-            for one, item in zip(examples, items, strict=True):
-                if cut := self.modality.cut(item):
-                    reason = f"longer than task.max_length = {self.max_length} tokens"
-                    self.corpus.ledger.truncate(split, one.origin, one.line, reason, f"{cut} tokens were cut")
+            note_changes(self.modality, examples, items, split, self.corpus.ledger)
         return [Classified(item, self.places.get(one.label, -1)) for one, item in zip(examples, items, strict=True)]
+
+    def sizes_of(self, examples: Sequence[HasLabel], split: str) -> np.ndarray:
+        """How many positions each has, where they are encoded when they are needed."""
+        return np.array([self.modality.size(one.item) for one in self.encode(examples, split)], np.int64)
 
     def examples(self, split: str, epoch: int) -> Examples:
         weights = self.corpus.weights if split == "train" else ()
@@ -166,7 +172,7 @@ class Classification:
             return self.gathered(self._encoded.get(split, []), weights)
         key = (self.seed, epoch) if split == "train" else None
         items = Decoded(self.modality, self.corpus.splits.get(split, ()), self.places, key)
-        return Examples(items, np.ones((len(items), 1), np.int64), weights, lazy=True)
+        return Examples(items, self._sizes.get(split, np.zeros(0, np.int64))[:, None], weights, lazy=True)
 
     def gathered(self, items: Sequence[Classified], weights: Sequence[float] = ()) -> Examples:
         sizes = [self.modality.size(one.item) for one in items]
@@ -196,7 +202,7 @@ class Classification:
                 axis=grid_axis(session.model, modality.axis(first)),
                 answers=lambda logits_TW: self.ranked(logits_TW[0].detach().double().softmax(-1).cpu().numpy()),
                 text=modality.describe(first),
-                pixels_HWC=modality.pixels(first) if isinstance(modality, ShowsPixels) else None,
+                pixels_HWC=pixels_of(session.model, modality, first),
             )
         )  # fmt: skip
 
@@ -269,9 +275,11 @@ class Classification:
         return self.judge(session, given, self.gathered(self.encode(given)))
 
     def yardsticks(self, corpus: Corpus[Any], split: str) -> Mapping[str, Yardstick]:
-        """The most frequent class, and a classifier of words or pixels that is fitted in seconds."""
+        """The most frequent class, and a classifier of words, pixels or summaries that is fitted in seconds."""
         training = [one for one in corpus.splits["train"] if one.label in self.places]
         given = training, corpus.splits[split], self.places
+        if isinstance(self.modality, Summarises):
+            return {**class_yardsticks(*given), **summary_class_yardsticks(self.modality, *given)}
         pixels = picture_class_yardstick(self.modality, *given) if isinstance(self.modality, ShowsPixels) else {}
         return {**class_yardsticks(*given), **pixels}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,8 @@ from torch import Tensor, nn
 from regard.core.errors import OptionError
 from regard.core.inputs import Axis
 from regard.core.probe import Probe
-from regard.core.seams import HasGrid, max_length_of
+from regard.core.seams import HasGrid, ReadsAgain, max_length_of
+from regard.core.seams.modality import Modality, ShowsPixels
 from regard.data.modalities.text.enclosing import Enclosed, collate_texts
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.wording import spelled, token_axis
@@ -46,13 +48,40 @@ def text_probe(texts: Sequence[Enclosed], tokenizer: Tokenizer, **more: Any) -> 
 
 
 def grid_axis(model: nn.Module, axis: Axis) -> Axis:
-    """The axis of what the model makes of an input: patches in rows and columns, after the class token."""
+    """The axis of what the model makes of an input: patches in rows and columns, after the class token. A series has
+    one row of them; the frames of a video lie below one another."""
     body = body_of(model)
     if not isinstance(body, HasGrid):
         return axis
-    cells = np.ndindex(*body.grid)
-    places = (",".join(str(one + 1) for one in cell) for cell in cells)
-    return Axis((*["class"] * body.class_tokens, *places), body.grid, body.class_tokens)
+    grid = body.cells(axis.shape) if len(axis.shape) == len(body.grid) else body.grid
+    places = [",".join(str(one + 1) for one in cell) for cell in np.ndindex(*grid)]
+    *rows, columns = grid
+    if readings := readings_of(body, axis):
+        places = [f"{reading}:{one}" for reading, count in enumerate(readings, 1) for one in range(1, count + 1)]
+    return Axis((*["class"] * body.class_tokens, *places), (math.prod(rows), columns), body.class_tokens)
+
+
+def readings_of(body: nn.Module, axis: Axis) -> tuple[int, ...]:
+    """How many positions each reading of an input has, where it is read several times."""
+    return body.readings(axis.shape) if isinstance(body, ReadsAgain) and axis.shape else ()
+
+
+def pixels_of(model: nn.Module, modality: Modality, item: Any) -> np.ndarray | None:
+    """The picture of an input as a model reads it, where there is one: as often as it is read, each reading as long as
+    its positions. Time is the picture's first axis where an input has two, else its second."""
+    if not isinstance(modality, ShowsPixels):
+        return None
+    pixels_HWC, axis = modality.pixels(item), modality.axis(item)
+    readings = readings_of(body_of(model), axis)
+    if not readings:
+        return pixels_HWC
+    time = 0 if len(axis.shape) > 1 else 1
+    most = pixels_HWC.shape[time]
+    shown = [
+        pixels_HWC.take(np.arange(count * most // max(readings)) * max(readings) // count, axis=time)
+        for count in readings
+    ]
+    return np.concatenate(shown, axis=time)
 
 
 def max_probe_length(model: nn.Module, *limits: int) -> int:

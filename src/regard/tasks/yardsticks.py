@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from regard.core.seams.modality import Modality
+from regard.core.seams.modality import Modality, Summarises
 from regard.core.yardsticks import Yardstick
 from regard.data.corpus import Pair
 from regard.data.examples import Asked, HasLabel, HasTexts, Tagged
@@ -17,6 +17,7 @@ from regard.data.trees import Tree
 from regard.tasks.baselines.bags import WeightedWords, character_features, has_few_words, word_features
 from regard.tasks.baselines.lookup import fit_lookup, looked_up
 from regard.tasks.baselines.naive_bayes import fit_naive_bayes
+from regard.tasks.baselines.near_means import fit_nearest_mean
 from regard.tasks.baselines.near_spans import fit_near_spans
 from regard.tasks.baselines.right_branching import fit_right_branching
 from regard.tasks.baselines.sampling import Sample, evenly, within
@@ -35,6 +36,7 @@ MOST_CHARACTERS = 16_000_000
 """Of the training texts that are counted."""
 MOST_TEXTS = 200_000
 MOST_PICTURES = 10_000
+MOST_SUMMARIES = 5_000
 MOST_PIXELS = 500_000_000
 """Of the training pictures that are decoded, at the size at which the model reads them."""
 SIDE = 28
@@ -87,6 +89,25 @@ def picture_class_yardstick(
     gold_N = places_of(scored, places)
     figures = class_figures(model.predict(pixels_of(modality, scored)), gold_N, len(places))
     return {"softmax regression on pixels": Yardstick(figures, sample.told("pictures"))}
+
+
+def summary_class_yardsticks(
+    modality: Summarises, training: Sequence[HasLabel], scored: Sequence[HasLabel], places: Mapping[str, int]
+) -> Yardsticks:
+    """The class whose mean summary is nearest, and softmax regression on summaries."""
+    sample = evenly(len(training), MOST_SUMMARIES)
+    own = sample.of(training)
+    labels_N, gold_N = places_of(own, places), places_of(scored, places)
+    features_NF, asked_NF = (modality.summaries([one.input for one in examples]) for examples in (own, scored))
+    softmax = fit_softmax_regression(features_NF, labels_N, len(places))
+    nearest = fit_nearest_mean(features_NF, labels_N)
+    return {
+        name: Yardstick(class_figures(said_N, gold_N, len(places)), sample.told("examples"))
+        for name, said_N in (
+            (f"nearest mean {modality.summary_name}", nearest.predict(asked_NF)),
+            (f"softmax regression on the {modality.summary_name}", softmax.predict(asked_NF)),
+        )
+    }
 
 
 def class_figures(predicted_N: np.ndarray, gold_N: np.ndarray, classes: int) -> dict[str, float]:

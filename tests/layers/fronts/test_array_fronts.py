@@ -12,6 +12,7 @@ from regard.core.inputs import Embedded, Inputs
 from regard.core.ports import Arrays
 from regard.layers.fronts import ARRAY_FRONTS, ArrayFront
 from regard.layers.fronts.convolution import ConvolutionConfig
+from regard.layers.fronts.hierarchy import HierarchyConfig
 from regard.layers.fronts.patches import Patches, PatchesConfig, cut, grid_places
 
 WIDTH = 11
@@ -39,6 +40,7 @@ def test_the_table_of_fronts_resolves() -> None:
     assert isinstance(ARRAY_FRONTS, Choices)
     assert ARRAY_FRONTS.resolve("patches") is PatchesConfig
     assert ARRAY_FRONTS.resolve("convolution") is ConvolutionConfig
+    assert ARRAY_FRONTS.resolve("hierarchy") is HierarchyConfig
 
 
 def test_a_picture_is_cut_row_by_row_and_a_patch_lists_its_channels_one_after_the_other() -> None:

@@ -23,7 +23,8 @@ class Mechanism(Protocol):
 
     What it remembers between two steps of decoding is its own: ``new_cache`` makes it. With ``keeps_keys`` that is
     every key and value, and its heads show it all of them. Without, they show it the new positions alone, under a mask
-    that speaks of these, and hand it its ``cache``, which it brings up to date.
+    that speaks of these, keys and values of a group once (k_BGSK), a bias over all positions so far, and hand it its
+    ``cache``, which it brings up to date.
     """
 
     causal: bool

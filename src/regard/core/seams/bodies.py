@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -45,6 +46,19 @@ class HasGrid(Protocol):
     @property
     def class_tokens(self) -> int:
         """How many positions come before those of the grid."""
+        ...
+
+    def cells(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The grid of an input of this shape, which may be shorter than that of the port."""
+        ...
+
+
+@runtime_checkable
+class ReadsAgain(Protocol):
+    """A body, or its front, that reads an input several times over, one reading after the other in one sequence."""
+
+    def readings(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """How many positions each reading of an input of this shape has; () where it is read once."""
         ...
 
 

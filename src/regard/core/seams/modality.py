@@ -86,6 +86,29 @@ class Modality(Protocol):
 
 
 @runtime_checkable
+class Corrects(Protocol):
+    """A modality that reads some inputs not quite as they are (sounds of another rate)."""
+
+    def correction(self, raw: Any) -> str:
+        """What is different, in words; nothing where it is read as it is."""
+        ...
+
+
+@runtime_checkable
+class Summarises(Protocol):
+    """A modality that says of each input in equally many numbers what it is like, for simple methods to learn from."""
+
+    @property
+    def summary_name(self) -> str:
+        """What the numbers are: spectrogram."""
+        ...
+
+    def summaries(self, raws: Sequence[Any]) -> np.ndarray:
+        """features_NF."""
+        ...
+
+
+@runtime_checkable
 class ShowsPixels(Protocol):
     """A modality whose inputs can be drawn."""
 

@@ -47,5 +47,6 @@ MODALITIES = Choices(
     {
         "text": "regard.data.modalities.text.part:TextPart",
         "image": "regard.data.modalities.image.modality:ImagePart",
+        "audio": "regard.data.modalities.audio.modality:AudioPart",
     },
 )

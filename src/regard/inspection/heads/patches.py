@@ -92,24 +92,23 @@ class PatchTable:
     """The statistics of all heads, added up picture by picture as their passes are recorded."""
 
     def __init__(self, model: nn.Module, asked: Sequence[Probe]) -> None:
-        self.axis = asked[0].axis
         self.sums: dict[HeadAt, dict[str, float]] = {place: {} for place in every_head(model)}
-        self.pictures = 0
+        self.pictures, self.even_distance = 0, 0.0
 
     @torch.inference_mode()
     def add(self, asked: Probe, seen: Mapping[str, Attention]) -> None:
         """What never forms weights has no statistics."""
         self.pictures += 1
+        self.even_distance += float(distances(asked.axis.shape).mean())
         for name, attention in seen.items():
             if not attention.mechanism.has_matrix:
                 continue
             for head, weights_TS in enumerate(attention.weights[0].cpu().double().numpy()):
                 sums = self.sums[name, head]
-                for what, value in measured(weights_TS, self.axis).items():
+                for what, value in measured(weights_TS, asked.axis).items():
                     sums[what] = sums.get(what, 0.0) + value
 
     def statistics(self) -> list[PatchStatistics]:
-        even = float(distances(self.axis.shape).mean())
         return [
             PatchStatistics(
                 name=name,
@@ -119,7 +118,7 @@ class PatchTable:
                 distance=sums["distance"] / self.pictures,
                 same=sums["same"] / self.pictures,
                 class_token=sums["class_token"] / self.pictures,
-                even_distance=even,
+                even_distance=self.even_distance / self.pictures,
             )
             for (name, head), sums in self.sums.items()
             if sums

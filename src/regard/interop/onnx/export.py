@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import nn
 
 import regard
 from regard.core.errors import OptionError, RunError
 from regard.core.files import write_json, write_text
-from regard.core.seams import max_lengths_of
+from regard.core.seams import Mechanism, max_lengths_of
 from regard.core.seams.capabilities import Continues
 from regard.core.symbols import Specials
 from regard.data.modalities.text.vocabularies import JOINT, SOURCE, TARGET
@@ -94,7 +95,18 @@ def graphs_of(run: Run) -> list[Graph]:
     if kind not in GRAPHS:
         known = ", ".join(map(repr, GRAPHS))
         raise OptionError(f"{run.folder.path}: model.kind = {kind!r} cannot be exported to ONNX; supported: {known}")
+    check_keys_are_kept(run.model)
     return GRAPHS[kind](run.model.cpu().float().eval(), run.vocabularies.target.size)
+
+
+def check_keys_are_kept(model: nn.Module) -> None:
+    """A graph carries every key and value from call to call; what attention remembers otherwise it has no words for."""
+    others = {type(one).__name__ for one in model.modules() if isinstance(one, Mechanism) and not one.keeps_keys}
+    if others:
+        raise OptionError(
+            f"a model whose attention keeps a memory of its own ({', '.join(sorted(others))}) cannot be exported to "
+            'ONNX; what can is model.attention.kind = "softmax" and others that keep every key and value'
+        )
 
 
 def write_graph(graph: Graph, path: Path) -> None:

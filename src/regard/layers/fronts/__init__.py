@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from regard.core.config import Choices, Part
@@ -28,6 +29,10 @@ class ArrayFront(Protocol):
         """How many positions come before those of the grid: 1 or 0."""
         ...
 
+    def cells(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """The grid of an input of this shape."""
+        ...
+
     def __call__(self, inputs: Inputs) -> Embedded: ...
 
 
@@ -44,6 +49,7 @@ ARRAY_FRONTS = Choices(
     "patches",
     {
         "patches": "regard.layers.fronts.patches:PatchesConfig",
+        "hierarchy": "regard.layers.fronts.hierarchy:HierarchyConfig",
         "convolution": "regard.layers.fronts.convolution:ConvolutionConfig",
     },
 )

@@ -55,11 +55,18 @@ class ConvolutionFront(nn.Module):
             Convolution(before, after, stride, axes, config.activation)
             for before, after, stride in zip(channels, channels[1:], config.strides, strict=False)
         )
-        shape: Sequence[int] = port.shape
-        for stride in config.strides:
-            shape = [shortened(length, stride) for length in shape]
+        shape = self.made_of(port.shape)
         self.patches = Patches(channels[-1], shape, per_axis(config.size, axes), width, config.class_token)
         self.grid, self.class_tokens = self.patches.grid, self.patches.class_tokens
+
+    def made_of(self, shape: Sequence[int]) -> Sequence[int]:
+        """The shape of what the convolutions make of an input of this one."""
+        for stride in self.strides:
+            shape = [shortened(length, stride) for length in shape]
+        return shape
+
+    def cells(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return self.patches.cells(self.made_of(shape))
 
     def forward(self, inputs: Inputs) -> Embedded:
         values, lengths_B = inputs.values, inputs.lengths_B

@@ -49,6 +49,9 @@ class Patches(nn.Module):
         if class_token:
             self.class_embedding = nn.Parameter(torch.randn(width) * SPREAD)
 
+    def cells(self, shape: Sequence[int]) -> tuple[int, ...]:
+        return tuple(-(-length // own) for length, own in zip(shape, self.size, strict=True))
+
     def forward(self, inputs: Inputs) -> Embedded:
         values = to_multiples(without_padding(inputs.values, inputs.lengths_B), self.size)
         x_BND = self.projection(cut(values, self.size))
