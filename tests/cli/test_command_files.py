@@ -50,8 +50,9 @@ def test_init_writes_a_recipe_that_trains(table: Path, tmp_path: Path) -> None:
     "words, message",
     [
         (["train", "copy", "--label-column", "label", "--out", "x"], "--label-column describe files to train on"),
-        (["train", "nowhere.csv", "--out", "x"], "there is no recipe 'nowhere.csv'"),
-        (["init", "copy", "--out", "x.toml"], "copy is a recipe, or is not there"),
+        (["train", "nowhere.csv", "--out", "x"], "no file nowhere.csv; "),
+        (["init", "copy", "--out", "x.toml"], "copy is a recipe; init takes files"),
+        (["init", "nowhere.csv", "--out", "x.toml"], "no file nowhere.csv; "),
         (["init", "{table}", "--out", "x.toml", "--budget", "300steps"], "--budget is a time here, as 10m"),
         (["train", "{table}", "--out", "x", "--budget", "300steps"], "with files --budget is a time, as 10m"),
         (["train", "{table}", "--out", "x", "--label-column", "labl"], "label"),

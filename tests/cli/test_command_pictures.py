@@ -51,3 +51,21 @@ def test_a_prompt_is_for_language_models(told: tuple[Path, str]) -> None:
     ).error
     with pytest.raises(OptionError, match="run cannot continue a prompt: it is a classification run; name the run of"):
         assert load(folder / "run").continuation
+
+
+def test_one_class_is_nothing_to_tell_apart(tmp_path: Path) -> None:
+    drawn(tmp_path / "all", 3)
+    (tmp_path / "one").mkdir()
+    (tmp_path / "all" / "circle").rename(tmp_path / "one" / "circle")
+    recipe = tmp_path / "one.toml"
+    recipe.write_text('[data]\nkind = "pictures"\ntrain = "one"\nvalidation_size = 0\n', encoding="utf-8")
+    found = regard("train", recipe, "--out", tmp_path / "run", *SMALL).error
+    assert "there is only one class: the labels are circle; at least two are needed" in found
+
+
+def test_labels_that_training_has_not_seen_are_named(told: tuple[Path, str], tmp_path: Path) -> None:
+    drawn(tmp_path / "new", 3)
+    (tmp_path / "new" / "circle").rename(tmp_path / "new" / "star")
+    found = regard("evaluate", told[0] / "run", "--data", tmp_path / "new").error
+    assert "labels that no training example has (known: circle, cross, " in found
+    assert "'star' (" in found

@@ -60,7 +60,7 @@ def test_in_words(trained: Trained) -> None:
 def test_a_budget_becomes_steps_that_a_resumed_run_keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("regard.runs.budget.FEWEST_STEPS", 1)  # on a busy machine, too
     out = tmp_path / "run"
-    given = ("train", "small-world", "--out", out, "--json", *settings("training.schedule.warmup=9"))
+    given = ("train", "small-world", "--out", out, "--json", *settings("training.schedule.warmup=900"))
     said = regard(*given, "--budget", "3s")
     steps = said.json["steps"]
     assert steps >= 1

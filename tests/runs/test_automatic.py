@@ -95,7 +95,7 @@ def test_time_decides_size_and_steps_and_much_of_it_is_not_spent_on_learning_by_
     assert short_recipe.training.steps >= 100
     assert short_recipe.model.width <= long_recipe.model.width
     reason = {one.path: one.reason for one in long.decisions}["training.steps"]
-    assert reason.endswith("more would be learned by heart")
+    assert reason.endswith("more would overfit")
     assert long_recipe.training.steps < 5000
 
 

@@ -46,14 +46,18 @@ def init(
 ) -> None:
     """Write a recipe for files of your own: looks at them, measures this machine, and says why it chooses what."""
     from regard.data.discovery.found import Wishes
+    from regard.data.readers import missing_files
     from regard.runs.budget import Budget, Deadline
     from regard.runs.folder import RunFolder
+    from regard.runs.recipe import recipes
     from regard.runs.train import gather
     from regard.training import machine
     from regard.training.observers import Observers
 
     if is_recipe(files):
-        raise OptionError(f"{files[0]} is a recipe, or is not there; init takes files: a table, texts, pictures")
+        if files[0] not in recipes() and not Path(files[0]).exists():
+            raise missing_files([Path(files[0])])
+        raise OptionError(f"{files[0]} is a recipe; init takes files: a table, texts, pictures")
     if out.exists():
         raise OptionError(f"{out} exists; choose another --out, or remove it first")
     given = Budget.parse(budget)

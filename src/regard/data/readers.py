@@ -192,7 +192,7 @@ def _similar(path: Path) -> str:
     if not folder.is_dir():
         return f"; the folder {folder} does not exist (the current folder is {Path.cwd()})"
     names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
-    close = difflib.get_close_matches(path.name, names, n=5, cutoff=0.4)
+    close = difflib.get_close_matches(path.name, names, n=5, cutoff=0.55)
     if close:
         return f"; similar names in that folder: {', '.join(close)}"
     return f"; {len(names)} files are in that folder, none with a similar name"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from regard.core.auto import filled
+from regard.core.auto import WORD, filled
 from regard.core.errors import RecipeError, RunError
 from regard.runs.upgrade import read_run_recipe
 
@@ -119,14 +119,18 @@ def same_recipe(held_tree: dict[str, Any], given_toml: str) -> bool:
 
 
 def agree(held: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Whether nothing differs but what the given recipe leaves to be decided."""
-    return not differences(held, filled(given, held))
+    """Whether nothing differs but the description, and what the given recipe leaves to be decided."""
+    held, theirs = dict(_by_path(held)), dict(_by_path(filled(given, held)))
+    open_to = {"description"}
+    if given.get("training", {}).get("steps") == WORD:
+        open_to.add("training.schedule.warmup")  # a time budget shortens one that is long for the steps
+    return all(held.get(path) == theirs.get(path) for path in {**held, **theirs} if path not in open_to)
 
 
 def differences(
     held: Mapping[str, Any], given: Mapping[str, Any], here: str = "in the folder", there: str = "given"
 ) -> list[str]:
-    """The settings that differ, by path, as they stand in the folder and as they were given."""
+    """The settings that differ, by path: their values in the folder and in the given recipe."""
     ours, theirs = dict(_by_path(held)), dict(_by_path(given))
     return [
         f"{path} = {ours.get(path, 'nothing')} {here}, {theirs.get(path, 'nothing')} {there}"

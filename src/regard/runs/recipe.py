@@ -25,6 +25,7 @@ from regard.core.config import (
 from regard.core.errors import RecipeError
 from regard.data import DATA, TOKENIZERS, DataPart, TokenizerPart
 from regard.data.modalities import MODALITIES, ModalityPart
+from regard.data.readers import missing_files
 from regard.decoding import STRATEGIES
 from regard.decoding.options import Strategy
 from regard.models import MODELS, ModelPart
@@ -153,6 +154,8 @@ def find(recipe: str | Path) -> Path:
     path = Path(recipe).expanduser()
     if path.is_file():
         return path
+    if path.suffix not in ("", ".toml") or len(path.parts) > 1:
+        raise missing_files([path], "Or name a shipped recipe (see: regard recipes list)")
     raise RecipeError(
         f"there is no recipe {str(recipe)!r}{nearest(str(recipe), shipped)}; shipped recipes: "
         f"{', '.join(shipped)}; a file of your own is named by its path"

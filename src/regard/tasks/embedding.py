@@ -38,10 +38,12 @@ NEVER = float("-inf")
 
 
 class EmbeddingConfig(TaskPart):
-    """One vector for a text. Source and target of a pair say the same; the other pairs of a batch are what they are
-    told apart from, so a large ``training.batch_tokens`` teaches more."""
+    """One vector per text, learned from pairs: source and target of a pair should be near, the other pairs of the batch
+    are negatives, so a large ``training.batch_tokens`` teaches more."""
 
-    headline = (share("retrieval_accuracy", "mates found"), Metric("mean_reciprocal_rank", "mean reciprocal rank"))
+    headline = (
+        share("retrieval_accuracy", "retrieval accuracy"), Metric("mean_reciprocal_rank", "mean reciprocal rank"),
+    )  # fmt: skip
     accuracy = "mates_found"
 
     kind: str = "embedding"

@@ -24,6 +24,7 @@ from regard.core.ports import Ports
 from regard.core.probe import Probe
 from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
+from regard.data import TokenizerPart
 from regard.data.batching import in_length_order, with_progress
 from regard.data.corpus import Corpus, Pair
 from regard.data.examples import Asked, Reference
@@ -63,10 +64,10 @@ SIDES = ("start", "end")
 
 
 class QuestionAnsweringConfig(TaskPart):
-    """Where in a context the answer to a question stands.
+    """Where in a context the answer to a question starts and ends.
 
-    Every window has one place beside its context that says "not here": the first token, or the last where states know
-    only what stood before. Training windows without the answer point there, so that windows can be compared.
+    One position of every window means "no answer here": the first token, or the last one where states see only what
+    comes before them. Training windows without the answer point there, so that windows can be compared.
     """
 
     headline = (share("f1", "F1"), share("exact_match", "exact match"))
@@ -80,6 +81,9 @@ class QuestionAnsweringConfig(TaskPart):
     unanswerable: Literal["auto", "yes", "no"] = "auto"  # whether it may say nothing; auto: if training questions do
     threshold: float = 0.0  # how much more log-probable than any answer it must be that there is none
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
+
+    def example(self, tokenizer: TokenizerPart) -> str:
+        return '"a question" --context FILE'
 
     def resolved(self, corpus: Corpus[Asked]) -> QuestionAnsweringConfig:
         """With what the data says about unanswerable questions."""

@@ -17,17 +17,17 @@ def translation(found: Discovery) -> Proposal:
     source, target = _texts(found.inputs), _texts(found.outputs)
     decisions = [
         *_tokenizers(source, target),
-        Decision("model.kind", "transformer", "the answer is a text of its own length"),
-        Decision("model.norm", "pre", "trains stably with large steps"),
-        Decision("model.position", {"kind": "rotary"}, "distances count, not places"),
+        Decision("model.kind", "transformer", "the answer is a text whose length is free"),
+        Decision("model.norm", "pre", "trains stably with large learning rates"),
+        Decision("model.position", {"kind": "rotary"}, "relative distances matter, not absolute positions"),
         Decision("task.max_length", 2 * max(most_tokens(source), most_tokens(target)), "pieces; all but outliers fit"),
         *_training(),
-        Decision("decoding.kind", "beam", "the most probable answers are searched for side by side"),
+        Decision("decoding.kind", "beam", "keeps the most probable partial answers"),
         Decision("decoding.size", 4),
     ]
     sizes = [
-        Size(f"{layers} + {layers} layers of {width}", {"model.encoder_layers": layers, "model.decoder_layers": layers,
-                                                        "model.width": width})
+        Size(f"{layers} + {layers} layers, width {width}",
+             {"model.encoder_layers": layers, "model.decoder_layers": layers, "model.width": width})
         for layers, width in rules.LADDER
     ]  # fmt: skip
     return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_PAIRS)
@@ -40,15 +40,15 @@ def classification(found: Discovery) -> Proposal:
     text = _texts(found.inputs)
     length = rules.reading_length(text.words.p95, text.characters.p95 if not text.spaced else 0)
     decisions = [
-        Decision("tokenizer.kind", "wordpiece", "words, and rare ones in pieces"),
+        Decision("tokenizer.kind", "wordpiece", "whole words, rare ones in pieces"),
         _vocabulary(text.characters_total),
         *_encoder(),
         Decision("task.kind", "classification", f"{len(found.labels):,} labels"),
         Decision("task.max_length", length, f"tokens; 5 % of the texts have more than {text.words.p95:,} words"),
-        *([Decision("task.keep", "ends", "long texts say most where they begin and where they end")]
+        *([Decision("task.keep", "ends", "the start and the end of long texts say most")]
           if length >= rules.LONGEST_READING else []),
-        Decision("model.dropout", 0.3, "labels say little, so much is dropped"),
-        Decision("task.label_smoothing", 0.1, "keeps probabilities honest on little data"),
+        Decision("model.dropout", 0.3, "strong, since labels carry little information"),
+        Decision("task.label_smoothing", 0.1, "for calibrated probabilities on little data"),
         *([Decision("task.balance", "classes", "the most frequent class is ten times the rarest or more")]
           if _is_unbalanced(found.labels) else []),
         *_training(),
@@ -60,13 +60,13 @@ def tagging(found: Discovery) -> Proposal:
     """A label for every word: an encoder and a head."""
     text = _texts(found.inputs)
     decisions = [
-        Decision("tokenizer.kind", "wordpiece", "words, and rare ones in pieces"),
+        Decision("tokenizer.kind", "wordpiece", "whole words, rare ones in pieces"),
         _vocabulary(text.characters_total),
         *_encoder(),
         Decision("task.kind", "tagging", f"{len(found.labels):,} tags"),
         Decision("task.max_length", rules.reading_length(text.words.p99, 0), "tokens; longer texts in windows"),
-        Decision("model.dropout", 0.3, "labels say little, so much is dropped"),
-        Decision("task.label_smoothing", 0.1, "keeps probabilities honest on little data"),
+        Decision("model.dropout", 0.3, "strong, since labels carry little information"),
+        Decision("task.label_smoothing", 0.1, "for calibrated probabilities on little data"),
         *_training(),
     ]
     return Proposal(found.data, tuple(decisions), _encoder_sizes(), rules.EPOCHS_OF_TAGS)
@@ -85,16 +85,16 @@ def language_model(found: Discovery) -> Proposal:
         ]
     decisions = [
         *tokenizer,
-        Decision("model.kind", "llama", "every word is guessed from those before it; it can be exported"),
-        Decision("model.tied", "output", "one table for words in and words out"),
+        Decision("model.kind", "llama", "a decoder that predicts the next token; it can be exported"),
+        Decision("model.tied", "output", "one matrix for input and output embeddings"),
         Decision("task.kind", "language-model", "running text, no labels"),
         Decision("task.context", 256),
         *_training(),
         Decision("training.batch_tokens", 4096, "16 windows of 256"),
-        Decision("decoding.kind", "sampling", "text is written by chance"),
+        Decision("decoding.kind", "sampling", "every token is drawn at random by its probability"),
         Decision("decoding.temperature", 0.8),
     ]
-    sizes = [Size(f"{layers} layers of {width}", {"model.layers": layers, "model.width": width})
+    sizes = [Size(f"{layers} layers, width {width}", {"model.layers": layers, "model.width": width})
              for layers, width in rules.LADDER]  # fmt: skip
     return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_TEXT)
 
@@ -107,7 +107,7 @@ def pictures(found: Discovery, facts: PictureFacts) -> Proposal:
         Decision("input.kind", "image"),
         Decision("input.channels", channels, "grey" if channels == 1 else "colour"),
         Decision("input.size", [side, side], "rows and columns"),
-        Decision("input.augmentation", {"flip": True}, "a mirrored picture shows the same"),
+        Decision("input.augmentation", {"flip": True}, "a mirrored picture has the same class"),
         Decision("model.kind", "vit", "patches as tokens"),
         Decision("model.position", {"kind": "sinusoidal"}),
         Decision("task.kind", "classification", f"{len(found.labels):,} labels"),
@@ -119,7 +119,7 @@ def pictures(found: Discovery, facts: PictureFacts) -> Proposal:
     for layers, width in rules.PICTURE_LADDER:
         stem, strides = rules.stem(side, width)
         front = {"kind": "convolution", "channels": stem, "strides": strides, "size": 1, "class_token": False}
-        sizes.append(Size(f"{layers} layers of {width}", {"model.layers": layers, "model.width": width,
+        sizes.append(Size(f"{layers} layers, width {width}", {"model.layers": layers, "model.width": width,
                                                           "model.front": front}))  # fmt: skip
     return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_PICTURES, PATCHES)
 
@@ -186,15 +186,15 @@ def _vocabulary(characters: int) -> Decision:
 
 def _encoder() -> list[Decision]:
     return [
-        Decision("model.kind", "bert", "every word is read with both its sides"),
-        Decision("model.residual", "pre", "trains stably with large steps"),
-        Decision("model.position", {"kind": "rotary"}, "distances count, not places"),
+        Decision("model.kind", "bert", "an encoder: each word sees the words on both sides"),
+        Decision("model.residual", "pre", "trains stably with large learning rates"),
+        Decision("model.position", {"kind": "rotary"}, "relative distances matter, not absolute positions"),
     ]
 
 
 def _encoder_sizes() -> tuple[Size, ...]:
     return tuple(
-        Size(f"{layers} layers of {width}", {"model.layers": layers, "model.width": width})
+        Size(f"{layers} layers, width {width}", {"model.layers": layers, "model.width": width})
         for layers, width in rules.ENCODER_LADDER
     )
 
@@ -202,7 +202,7 @@ def _encoder_sizes() -> tuple[Size, ...]:
 def _training() -> list[Decision]:
     return [
         Decision("training.optimizer", {"kind": "muon"}, "fewer steps than Adam for the same loss"),
-        Decision("training.precision", "auto", "bfloat16 where the processor multiplies it fast"),
+        Decision("training.precision", "auto", "bfloat16 where the processor has instructions for it"),
     ]
 
 

@@ -56,8 +56,8 @@ def decide_size(
     steps, why = kept.steps, f"what fits into {in_words(deadline.seconds)}: {kept.pace.seconds_per_step:.3g} s a step"
     if epochs > proposal.epochs:
         steps, epochs = max(FEWEST_STEPS, int(steps * proposal.epochs / epochs)), proposal.epochs
-        why = f"{epochs:.0f} epochs; more would be learned by heart"
-    why_so_large = f"{kept.size.name}: the largest that sees enough for its size in this time"
+        why = f"{epochs:.0f} epochs; more would overfit"
+    why_so_large = f"{kept.size.name}: the largest that sees enough data for its size in this time"
     made = proposal.with_decisions(
         *(Decision(path, value, "" if place else why_so_large) for place, (path, value) in
           enumerate(kept.size.settings.items())),
