@@ -29,7 +29,7 @@ def graphs(lengths: tuple[int, ...]) -> Inputs:
     pairs = torch.randn(len(lengths), most, most, 2, generator=generator)
     return Inputs(
         torch.randn(len(lengths), most, 5, generator=generator), torch.tensor(lengths),
-        edges_BNN=edges_BNN | edges_BNN.mT, pairs_BNNC=pairs + pairs.transpose(1, 2),
+        edges_M3=(edges_BNN | edges_BNN.mT).nonzero(), pairs_BNNC=pairs + pairs.transpose(1, 2),
     )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def padded_otherwise(inputs: Inputs) -> Inputs:
     outside_BNN = beyond_BN[:, :, None] | beyond_BN[:, None]
     pairs = inputs.pairs_BNNC
     return replace(
-        changed, edges_BNN=inputs.edges_BNN | outside_BNN,
+        changed, edges_M3=(inputs.edges_BNN | outside_BNN).nonzero(),
         pairs_BNNC=None if pairs is None else torch.where(outside_BNN[..., None], torch.randn_like(pairs), pairs),
     )  # fmt: skip
 
@@ -102,7 +102,7 @@ def alone(inputs: Inputs, row: int) -> Inputs:
         return Inputs(short, inputs.lengths_B[row : row + 1])
     pairs = inputs.pairs_BNNC
     return Inputs(
-        short, inputs.lengths_B[row : row + 1], edges_BNN=inputs.edges_BNN[row : row + 1, :length, :length],
+        short, inputs.lengths_B[row : row + 1], edges_M3=inputs.edges_BNN[row : row + 1, :length, :length].nonzero(),
         pairs_BNNC=None if pairs is None else pairs[row : row + 1, :length, :length],
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.attention import softmax
+from regard.attention import edges, softmax
 from regard.core.inputs import Inputs
 from regard.core.ports import INPUT
 from regard.core.taps import attention_points, record
@@ -38,20 +38,20 @@ def states(model: Any, inputs: Inputs) -> Tensor:
 
 def permuted(inputs: Inputs, order: Tensor) -> Inputs:
     """The nodes of one graph without padding in another order."""
-    pairs, edges = inputs.pairs_BNNC, inputs.edges_BNN
-    assert edges is not None
+    pairs, edges_BNN = inputs.pairs_BNNC, inputs.edges_BNN
+    assert edges_BNN is not None
     return replace(
-        inputs, values=inputs.values[:, order], edges_BNN=edges[:, order][:, :, order],
+        inputs, values=inputs.values[:, order], edges_M3=edges_BNN[:, order][:, :, order].nonzero(),
         pairs_BNNC=None if pairs is None else pairs[:, order][:, :, order],
     )  # fmt: skip
 
 
 def whole(subject: Subject) -> Inputs:
     """The largest of the graphs alone."""
-    own, edges = inputs_of(subject), GRAPHS.edges_BNN
-    assert edges is not None
+    own, edges_BNN = inputs_of(subject), GRAPHS.edges_BNN
+    assert edges_BNN is not None
     pairs = None if own.pairs_BNNC is None else own.pairs_BNNC[1:2]
-    return Inputs(own.values[1:2], torch.tensor([7]), edges_BNN=edges[1:2], pairs_BNNC=pairs)
+    return Inputs(own.values[1:2], torch.tensor([7]), edges_M3=edges_BNN[1:2].nonzero(), pairs_BNNC=pairs)
 
 
 @every_reader
@@ -64,7 +64,7 @@ def test_permuting_the_nodes_permutes_the_states(subject: Subject) -> None:
 def test_the_edges_have_an_effect_where_they_are_read(subject: Subject) -> None:
     model, inputs = subject.build(), whole(subject)
     assert inputs.edges_BNN is not None
-    fewer = replace(inputs, edges_BNN=torch.zeros_like(inputs.edges_BNN))
+    fewer = replace(inputs, edges_M3=torch.zeros(0, 3, dtype=torch.long))
     differs = not torch.allclose(states(model, fewer), states(model, inputs), atol=1e-4)
     read_as_pairs_alone = subject.config.adjacency.kind == "none"  # type: ignore[attr-defined]
     assert differs != read_as_pairs_alone
@@ -77,6 +77,22 @@ def test_fused_equals_reference(subject: Subject, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(softmax, "PLAIN_UP_TO_SCORES", limit)
         found.append(states(model, whole(subject)))
     close(found[0], found[1])
+
+
+@every_reader
+def test_a_list_of_edges_equals_the_matrix(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three graphs, two of them padded; also the gradients."""
+    model, found = subject.build(), []
+    for share in (0.0, 2.0):
+        monkeypatch.setattr(edges, "PLAIN_FROM_SHARE", share)
+        model.zero_grad()
+        x_BND = model.represent(inputs_of(subject)).x_BND
+        real_BN = torch.arange(7) < torch.tensor([5, 7, 3])[:, None]
+        x_BND[real_BN].square().sum().backward()
+        found.append([x_BND[real_BN].detach(), *(one.grad for one in model.parameters() if one.grad is not None)])
+    assert len(found[0]) == len(found[1]) > 8
+    for one, other in zip(*found, strict=True):
+        close(one, other, within=1e-4)
 
 
 @every_reader

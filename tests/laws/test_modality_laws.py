@@ -165,7 +165,7 @@ every_modality = pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject
 def assert_same(one: Inputs, other: Inputs) -> None:
     assert torch.equal(one.values, other.values)
     for ours, theirs in (
-        (one.lengths_B, other.lengths_B), (one.segments_BN, other.segments_BN), (one.edges_BNN, other.edges_BNN),
+        (one.lengths_B, other.lengths_B), (one.segments_BN, other.segments_BN), (one.edges_M3, other.edges_M3),
         (one.pairs_BNNC, other.pairs_BNNC),
     ):
         assert (ours is None) == (theirs is None)

@@ -291,6 +291,7 @@ def may_see_nothing(mask: Mask) -> bool:
     return (
         mask.window > 0  # a query may stand beyond all keys
         or mask.dense_BHTS is not None
+        or mask.edges is not None
         or mask.query_segments_BT is not None
         or (mask.lengths_B is not None and decided((mask.lengths_B < 1).any(), exporting=True))
     )

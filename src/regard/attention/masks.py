@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 
+from regard.attention.edges import Edges
 from regard.attention.places import Places
+
+Rule = TypeVar("Rule", Tensor, Edges)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +35,7 @@ class Mask:
     dense_BHTS: Tensor | None = None  # any further rule, broadcastable to weights_BHTS
     offset: int = 0
     places_BT: Tensor | None = None
+    edges: Edges | None = None  # of a graph: who sees whom, as a list
 
     def __and__(self, other: Mask) -> Mask:
         if self.offset != other.offset or self.places_BT is not other.places_BT:
@@ -44,6 +49,7 @@ class Mask:
             dense_BHTS=_either(self.dense_BHTS, other.dense_BHTS, torch.logical_and),
             offset=self.offset,
             places_BT=self.places_BT,
+            edges=_only_one(self.edges, other.edges),
         )
 
     @property
@@ -59,6 +65,8 @@ class Mask:
 
     def select(self, rows_B: Tensor) -> Mask:
         """The same rules for the given sentences of the batch."""
+        if self.edges is not None:
+            return self.with_dense_edges().select(rows_B)
         dense = self.dense_BHTS
         has_rows = dense is not None and dense.dim() == 4 and len(dense) > 1  # else the same for all sentences
         return replace(
@@ -72,6 +80,10 @@ class Mask:
 
     def part(self, queries: slice | None = None, heads: Sequence[int] | None = None) -> Mask:
         """The same rules for queries in a row (from ``start`` to ``stop``), and for some of the heads."""
+        if self.edges is not None:
+            if queries is not None:
+                return self.with_dense_edges().part(queries, heads)
+            self = self if heads is None else replace(self, edges=self.edges.of_heads(heads))
         dense, segments_BT, places = self.dense_BHTS, self.query_segments_BT, self.places
         if heads is not None and dense is not None and dense.dim() > 2 and dense.shape[-3] > 1:
             dense = dense[..., list(heads), :, :]
@@ -84,12 +96,23 @@ class Mask:
                 dense = dense[..., queries, :].clone()  # what is held must not hold the rest
         return replace(self, query_segments_BT=segments_BT, dense_BHTS=dense).at(places)
 
+    def with_dense_edges(self) -> Mask:
+        """The same rules, edges among those that stand in a matrix."""
+        if self.edges is None:
+            return self
+        return replace(self, edges=None, dense_BHTS=_either(self.dense_BHTS, self.edges.dense(), torch.logical_and))
+
     @property
     def is_everything(self) -> bool:
         """No rule at all: every query may look at every key."""
         return not (self.causal or self.window) and all(
-            part is None for part in (self.lengths_B, self.query_segments_BT, self.dense_BHTS)
+            part is None for part in (self.lengths_B, self.query_segments_BT, self.dense_BHTS, self.edges)
         )
+
+    @property
+    def is_edges_only(self) -> bool:
+        """Nothing but the edges of graphs, and perhaps padding."""
+        return self.edges is not None and replace(self, edges=None, lengths_B=None).is_everything
 
     @property
     def is_causal_only(self) -> bool:
@@ -114,6 +137,8 @@ class Mask:
             rules.append(same_BTS[:, None])
         if self.dense_BHTS is not None:
             rules.append(self.dense_BHTS)
+        if self.edges is not None:
+            rules.append(self.edges.dense())
         if not rules:
             return None
         may_look = rules[0]
@@ -165,7 +190,7 @@ def _rows(part: Tensor | None, rows_B: Tensor) -> Tensor | None:
     return None if part is None else part[rows_B]
 
 
-def _only_one(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+def _only_one(one: Rule | None, other: Rule | None) -> Rule | None:
     if one is not None and other is not None and one is not other:
-        raise ValueError("two masks that both carry segments do not combine")
+        raise ValueError("two masks that both carry segments, or both carry edges, do not combine")
     return other if one is None else one

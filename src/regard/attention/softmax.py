@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import torch
@@ -10,6 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.attention import AttentionContext, MechanismPart, formulas
+from regard.attention.edges import edge_attention
 from regard.attention.kernels import by_hand, fused_attention, short_attention
 from regard.attention.masks import Mask
 from regard.attention.mechanism import MatrixMechanism
@@ -61,12 +64,38 @@ def scaled_dot_attention(
     """softmax(QKᵀ/√d_k) V by whichever kernel is fastest for the shape."""
     queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
     exporting = torch.compiler.is_exporting()  # a graph serves any length, so nothing is chosen by it
+    if mask.edges is not None and not exporting and mask.edges.pays and mask.is_edges_only:
+        return listed_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
     limit = PLAIN_UP_TO_SCORES * (1 if narrow_type(q_BHTK.device.type) is None else NARROW_GAIN)
     if mask.causal and by_hand(bias):
         limit *= CAUSAL_GAIN
     if exporting or (q_BHTK.device.type == "cpu" and queries * keys <= limit):
         return short_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
     return fused_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
+
+
+def listed_attention(
+    q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None
+) -> Tensor:
+    """Heads that keep to the edges read along the list of them; the others, if any, without edges."""
+    assert mask.edges is not None, "it is called for edges"
+    heads = range(q_BHTK.shape[1])
+    masked = [head for head in heads if not mask.edges.masked or mask.edges.masked[head]]
+    listed = partial(edge_attention, list_M3=within(mask.edges.list_M3, mask.lengths_B))
+    if len(masked) == len(heads):
+        return listed(q_BHTK, k_BHSK, v_BHSV, bias=bias)
+    free = [head for head in heads if head not in masked]
+    beside = replace(mask, edges=None)
+    found = [
+        call(q_BHTK[:, own], k_BHSK[:, own], v_BHSV[:, own], bias=bias if bias is None else bias[..., own, :, :])
+        for call, own in ((listed, masked), (partial(scaled_dot_attention, mask=beside), free))
+    ]
+    return torch.cat(found, dim=1)[:, torch.tensor([*masked, *free], device=q_BHTK.device).argsort()]
+
+
+def within(list_M3: Tensor, lengths_B: Tensor | None) -> Tensor:
+    """The edges whose key exists."""
+    return list_M3 if lengths_B is None else list_M3[list_M3[:, 2] < lengths_B[list_M3[:, 0]]]
 
 
 def scaled_dot_weights(q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:

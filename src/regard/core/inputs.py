@@ -15,16 +15,17 @@ class Inputs:
 
     ``values`` are tokens_BN, arrays_BC… (pictures_BCHW, whole: a front cuts them) or features_BNC of nodes.
     ``lengths_B`` says how many of the N positions are real, or is None where a row has no padding. ``segments_BN``
-    tells apart what is read together; ``places_BNA`` where a position stands (None: 0, 1, 2 …). Of a graph,
-    ``edges_BNN`` says which nodes are joined, and ``pairs_BNNC`` what else is known of two of them. ``scale_B2C`` are
-    mean and spread by which the values of each row were normalised, for answers in the user's units.
+    tells apart what is read together; ``places_BNA`` where a position stands (None: 0, 1, 2 …). Of a graph, a row of
+    ``edges_M3`` says that in this row of the batch one node sees another (both ways, so every edge is there twice), and
+    ``pairs_BNNC`` what else is known of two of them. ``scale_B2C`` are mean and spread by which the values of each row
+    were normalised, for answers in the user's units.
     """
 
     values: Tensor
     lengths_B: Tensor | None = None
     segments_BN: Tensor | None = None
     places_BNA: Tensor | None = None
-    edges_BNN: Tensor | None = None
+    edges_M3: Tensor | None = None
     pairs_BNNC: Tensor | None = None
     scale_B2C: Tensor | None = None
 
@@ -34,6 +35,16 @@ class Inputs:
         if self.lengths_B is not None:
             return self.lengths_B
         return torch.full((len(self.values),), self.values.shape[1], device=self.values.device)
+
+    @property
+    def edges_BNN(self) -> Tensor | None:
+        """Which nodes are joined, as a matrix; None of what is no graph."""
+        if self.edges_M3 is None:
+            return None
+        rows, nodes = self.values.shape[:2]
+        edges_BNN = torch.zeros(rows, nodes, nodes, dtype=torch.bool, device=self.values.device)
+        edges_BNN[self.edges_M3.unbind(1)] = True
+        return edges_BNN
 
 
 @dataclass(frozen=True, slots=True)

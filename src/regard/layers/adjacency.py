@@ -8,6 +8,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from regard.attention.edges import Edges
 from regard.attention.masks import EVERYTHING, Mask
 from regard.attention.places import Places
 from regard.core.config import Choices, Part
@@ -111,14 +112,13 @@ class EdgeMask(Adjacency):
 
     def __init__(self, hops: int, masked: int, free: int, bias: EdgeBias | None) -> None:
         super().__init__()
-        self.hops, self.masked, self.free, self.bias = hops, masked, free, bias
+        self.hops, self.bias = hops, bias
+        self.masked = (*(True,) * masked, *(False,) * free) if free else ()
 
     def forward(self, inputs: Inputs) -> Seen:
-        seen_BHNN = reached(edges_of(inputs), self.hops)[:, None]
-        if self.free:
-            everybody_BHNN = torch.ones_like(seen_BHNN).expand(-1, self.free, -1, -1)
-            seen_BHNN = torch.cat((seen_BHNN.expand(-1, self.masked, -1, -1), everybody_BHNN), dim=1)
-        return Seen(Mask(dense_BHTS=seen_BHNN), None if self.bias is None else self.bias(inputs).bias_BHNN)
+        rows, nodes = inputs.values.shape[:2]
+        edges = Edges(reached(list_of(inputs), rows, nodes, self.hops), rows, nodes, self.masked)
+        return Seen(Mask(edges=edges), None if self.bias is None else self.bias(inputs).bias_BHNN)
 
 
 class GivenBias(NoPosition):
@@ -132,15 +132,30 @@ class GivenBias(NoPosition):
         return self.bias_BHNN
 
 
-def reached(edges_BNN: Tensor, hops: int) -> Tensor:
-    """Who comes to whom over at most so many edges; everybody to itself."""
-    near_BNN = edges_BNN | torch.eye(edges_BNN.shape[-1], dtype=torch.bool, device=edges_BNN.device)
-    reached_BNN = near_BNN
-    for _ in range(hops - 1):
-        reached_BNN = (reached_BNN.float() @ near_BNN.float()) > 0
-    return reached_BNN
+def reached(list_M3: Tensor, rows: int, nodes: int, hops: int) -> Tensor:
+    """Who comes to whom over at most so many edges, in every graph of a batch, sorted; everybody to itself."""
+    size = rows * nodes
+    row_M, first_M, second_M = list_M3.unbind(1)
+    itself_N = torch.arange(size, device=list_M3.device)
+    near_M = torch.cat(((row_M * nodes + first_M) * size + row_M * nodes + second_M, itself_N * (size + 1))).unique()
+    counts_N, next_M, found_M = torch.bincount(near_M // size, minlength=size), near_M % size, near_M
+    starts_N = counts_N.cumsum(0) - counts_N
+    for _ in range(hops - 1):  # from where a way has come, along every edge that begins there
+        ends_M = found_M % size
+        ways_M = counts_N[ends_M]
+        before_M = (ways_M.cumsum(0) - ways_M - starts_N[ends_M]).repeat_interleave(ways_M)
+        further_M = next_M[torch.arange(len(before_M), device=before_M.device) - before_M]
+        found_M = ((found_M // size).repeat_interleave(ways_M) * size + further_M).unique()
+    first_M, second_M = found_M // size, found_M % size
+    return torch.stack((first_M // nodes, first_M % nodes, second_M % nodes), dim=1)
+
+
+def list_of(inputs: Inputs) -> Tensor:
+    assert inputs.edges_M3 is not None, "a graph's inputs have edges"
+    return inputs.edges_M3
 
 
 def edges_of(inputs: Inputs) -> Tensor:
-    assert inputs.edges_BNN is not None, "a graph's inputs have edges"
-    return inputs.edges_BNN
+    edges_BNN = inputs.edges_BNN
+    assert edges_BNN is not None, "a graph's inputs have edges"
+    return edges_BNN

@@ -78,7 +78,7 @@ class SparseAttention(nn.Module):
         queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
         whole = queries == keys and mask.offset == 0 and mask.places_BT is None and by_hand(bias)
         if whole and queries > DENSE_UP_TO and not self.pattern.sees_all(queries):
-            plan = Plan(self.pattern.blocks(queries, mask.causal), self.pattern.sees, mask, bias)
+            plan = Plan(self.pattern.blocks(queries, mask.causal), self.pattern.sees, mask.with_dense_edges(), bias)
             return sparse_attention(q_BHTK, k_BHSK, v_BHSV, plan)
         return scaled_dot_attention(q_BHTK, k_BHSK, v_BHSV, self.limited(mask, queries, keys, q_BHTK.device), bias)
 

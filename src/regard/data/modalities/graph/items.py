@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from pydantic import Field
+from torch import Tensor
 
 from regard.core.config import Config
+from regard.core.errors import DataError
 from regard.core.inputs import Inputs
 from regard.data.modalities.graph.graphs import Graph
 from regard.data.modalities.graph.structure import (
@@ -19,6 +21,9 @@ from regard.data.modalities.graph.structure import (
     return_probabilities,
     smoothed,
 )
+
+MOST_PAIRS = 1 << 29
+"""Numbers of all pairs of nodes in a batch."""
 
 
 class Structure(Config):
@@ -107,19 +112,22 @@ def changed(item: GraphItem, augmentation: GraphAugmentation, hops: int, generat
 
 
 def collate_graphs(items: Sequence[GraphItem], structure: Structure) -> Inputs:
-    """values_BNC, edges_BNN and, where more is known of two nodes, pairs_BNNC; nodes beyond a graph's own are 0."""
+    """values_BNC, edges_M3 and, where more is known of two nodes, pairs_BNNC; nodes beyond a graph's own are 0."""
     lengths = [len(item) for item in items]
     most, rows = max(lengths), len(items)
     first = node_values(items[0])
     values_BNC = np.zeros((rows, most, first.shape[1]), np.float32)
-    edges_BNN = np.zeros((rows, most, most), np.bool_)
     channels = items[0].edge_values_EC.shape[1]
     pairs = channels + structure.pairs
+    if rows * most * most * pairs > MOST_PAIRS:
+        raise DataError(
+            f"graphs of {most:,} nodes are too large for what is known of every two of them ({pairs} numbers); set "
+            "input.structure.distance=0, and leave out the features of edges"
+        )
     pairs_BNNC = np.zeros((rows, most, most, pairs), np.float32) if pairs else None
     for row, (item, length) in enumerate(zip(items, lengths, strict=True)):
         values_BNC[row, :length] = node_values(item) if row else first
         ends_E, others_E = item.edges_E2.T
-        edges_BNN[row, ends_E, others_E] = edges_BNN[row, others_E, ends_E] = True
         if pairs_BNNC is not None:
             if channels:
                 pairs_BNNC[row, ends_E, others_E, :channels] = item.edge_values_EC
@@ -128,9 +136,18 @@ def collate_graphs(items: Sequence[GraphItem], structure: Structure) -> Inputs:
                 classes = np.eye(structure.pairs, dtype=np.float32)[item.distances_NN]
                 pairs_BNNC[row, :length, :length, channels:] = classes
     return Inputs(
-        torch.from_numpy(values_BNC), torch.tensor(lengths), edges_BNN=torch.from_numpy(edges_BNN),
+        torch.from_numpy(values_BNC), torch.tensor(lengths), edges_M3=collate_edges(items),
         pairs_BNNC=None if pairs_BNNC is None else torch.from_numpy(pairs_BNNC),
     )  # fmt: skip
+
+
+def collate_edges(items: Sequence[GraphItem]) -> Tensor:
+    """edges_M3 of all: the row, and two nodes that see each other; every edge in both directions."""
+    found = [np.zeros((0, 3), np.int64)]
+    for row, item in enumerate(items):
+        both_M2 = np.concatenate((item.edges_E2, item.edges_E2[:, ::-1]))
+        found.append(np.concatenate((np.full((len(both_M2), 1), row), both_M2), axis=1))
+    return torch.from_numpy(np.concatenate(found).astype(np.int64))
 
 
 def node_values(item: GraphItem) -> np.ndarray:
