@@ -131,12 +131,9 @@ def predict(
 
 def members(run: Run, words: list[str]) -> list[str]:
     """Words of the command line; a file that holds several inputs stands for each of them."""
-    from regard.core.seams.modality import HoldsSeveral
+    from regard.runs.asking import members_of
 
-    modality = run.modalities.input
-    if not isinstance(modality, HoldsSeveral):
-        return words
-    return [one for word in words for one in modality.members(word)]
+    return [one for word in words for one in members_of(run.task, run.modalities.input, word)]
 
 
 def strategy_for(run: Run, given: dict[str, Any]) -> Strategy:

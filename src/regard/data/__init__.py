@@ -68,6 +68,8 @@ DATA = Choices(
         "questions": "regard.data.sources.questions:QuestionFiles",
         "world-questions": "regard.data.sources.questions:WorldQuestions",
         "graphs": "regard.data.sources.graphs.labelled:GraphFiles",
+        "graph-nodes": "regard.data.sources.graphs.nodes:NodeFiles",
+        "graph-links": "regard.data.sources.graphs.links:LinkFiles",
     },
 )
 

@@ -17,6 +17,7 @@ from regard.core.seams.capabilities import Probeable
 from regard.core.seams.task import Task
 from regard.inspection.heads.names import Kind
 from regard.inspection.splits import places, task_over
+from regard.runs.asking import parse_input
 from regard.runs.load import Run
 
 
@@ -25,7 +26,7 @@ def probe(run: Run, raw: Any, target: str = "") -> Probe:
 
     What is a string is read as on the command line: the text itself, or the path of a picture.
     """
-    parsed = run.modalities.input.parse(str(raw)) if isinstance(raw, str | Path) else raw
+    parsed = parse_input(run.task, run.modalities.input, str(raw)) if isinstance(raw, str | Path) else raw
     made = probeable(run, run.task).probe(run.session(), parsed, target)
     return replace(made, text=str(raw)) if isinstance(raw, str | Path) else made
 

@@ -29,7 +29,9 @@ class Seen(NamedTuple):
 
 
 class Adjacency(nn.Module):
-    """The edges are not read; the base of those that read them."""
+    """The edges are not read; the base of those that read them. ``reach``: how many edges away a node sees; 0: all."""
+
+    reach = 0
 
     def forward(self, inputs: Inputs) -> Seen:
         return Seen(EVERYTHING)
@@ -112,7 +114,7 @@ class EdgeMask(Adjacency):
 
     def __init__(self, hops: int, masked: int, free: int, bias: EdgeBias | None) -> None:
         super().__init__()
-        self.hops, self.bias = hops, bias
+        self.hops, self.bias, self.reach = hops, bias, 0 if free else hops
         self.masked = (*(True,) * masked, *(False,) * free) if free else ()
 
     def forward(self, inputs: Inputs) -> Seen:

@@ -70,6 +70,11 @@ class GraphTransformer(nn.Module):
         self.norm = config.norm.build(config.width)
         self.recompute = False  # activation checkpointing, set by the training loop
 
+    @property
+    def reach(self) -> int:
+        """Over how many edges something has influence on a node; 0 where every node sees all."""
+        return len(self.layers) * self.adjacency.reach
+
     def represent(self, inputs: Inputs) -> States:
         return self(inputs)
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from regard.core.answers import Answer
 from regard.core.errors import InputError, RegardError
-from regard.core.seams.modality import Modality
+from regard.core.seams.capabilities import ParsesInputs
+from regard.core.seams.modality import HoldsSeveral, Modality
+from regard.core.seams.task import Task
 
 Find = Callable[[list[Any], list[int]], list[list[Answer]]]
 """Is given inputs and their places among all, and answers them."""
@@ -39,13 +41,25 @@ def answer_nonempty(inputs: Sequence[Any], find: Find) -> list[list[Answer]]:
     return answers
 
 
-def parsed(modality: Modality, inputs: Sequence[Any]) -> list[Any]:
+def parse_input(task: Task, modality: Modality, argument: str) -> Any:
+    """A word of the command line as the task takes it."""
+    return task.parse(argument) if isinstance(task, ParsesInputs) else modality.parse(argument)
+
+
+def members_of(task: Task, modality: Modality, argument: str) -> Sequence[str]:
+    """What a word of the command line stands for: a file that holds several inputs for each of them."""
+    if isinstance(task, ParsesInputs):
+        return task.members(argument)
+    return modality.members(argument) if isinstance(modality, HoldsSeveral) else [argument]
+
+
+def parsed(task: Task, modality: Modality, inputs: Sequence[Any]) -> list[Any]:
     """Raw inputs from the words of a command line; all that cannot be read are named at once."""
     raws: list[Any] = []
     wrong: dict[int, str] = {}
     for place, one in enumerate(inputs):
         try:
-            raws.append(modality.parse(str(one)) if isinstance(one, str | Path) else one)
+            raws.append(parse_input(task, modality, str(one)) if isinstance(one, str | Path) else one)
         except RegardError as error:
             wrong[place] = str(error)
     if wrong:

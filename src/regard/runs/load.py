@@ -152,7 +152,7 @@ class Run:
 
         def find(raws: list[Any], places: list[int]) -> list[list[Answer]]:
             session = self.session(options, progress, [first + place for place in places])
-            return self.task.predict(session, parsed(self.modalities.input, raws))
+            return self.task.predict(session, parsed(self.task, self.modalities.input, raws))
 
         return answer_nonempty(as_list(inputs), find)
 

@@ -61,5 +61,6 @@ TASKS = Choices(
         "embedding": "regard.tasks.embedding:EmbeddingConfig",
         "masked-language-model": "regard.tasks.masked_language_modelling:MaskedLanguageModelConfig",
         "forecasting": "regard.tasks.forecasting:ForecastingConfig",
+        "node-classification": "regard.tasks.node_classification:NodeClassificationConfig",
     },
 )

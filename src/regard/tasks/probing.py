@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from regard.core.errors import OptionError
 from regard.core.inputs import Axis
 from regard.core.probe import Probe
-from regard.core.seams import HasGrid, ReadsAgain, max_length_of
+from regard.core.seams import HasGrid, HasReach, ReadsAgain, max_length_of
 from regard.core.seams.modality import Modality, ShowsPixels
 from regard.data.modalities.text.enclosing import Enclosed, collate_texts
 from regard.data.modalities.text.tokenizers import Tokenizer
@@ -83,6 +83,12 @@ def pixels_of(model: nn.Module, modality: Modality, item: Any) -> np.ndarray | N
         for count in readings
     ]
     return np.concatenate(shown, axis=time)
+
+
+def reach_of(model: nn.Module) -> int:
+    """How many edges away something can have influence on a node; 0: anything has."""
+    body = body_of(model)
+    return body.reach if isinstance(body, HasReach) else 0
 
 
 def max_probe_length(model: nn.Module, *limits: int) -> int:

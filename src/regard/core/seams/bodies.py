@@ -63,6 +63,17 @@ class ReadsAgain(Protocol):
 
 
 @runtime_checkable
+class HasReach(Protocol):
+    """A body of nodes that knows how many edges away something can have influence on a node; 0: anything has.
+
+    Law: what stands further away has none.
+    """
+
+    @property
+    def reach(self) -> int: ...
+
+
+@runtime_checkable
 class Interpolates(HasGrid, Protocol):
     """A body that can go on from weights of its kind that were trained on another grid (pictures of another size)."""
 

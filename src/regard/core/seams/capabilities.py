@@ -162,6 +162,20 @@ class AnswersQuestions(Protocol):
 
 
 @runtime_checkable
+class ParsesInputs(Protocol):
+    """Is asked about something else than its modality's whole inputs (a node of a graph), and says how one types that.
+    """
+
+    def parse(self, argument: str) -> Any:
+        """A word of the command line as ``predict`` takes it."""
+        ...
+
+    def members(self, argument: str) -> Sequence[str]:
+        """The words for everything that a word stands for; itself where that is one."""
+        ...
+
+
+@runtime_checkable
 class HasLabels(Protocol):
     """Chooses among named labels, in the order of its logits."""
 

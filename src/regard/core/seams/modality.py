@@ -157,6 +157,25 @@ class CountsParts(Protocol):
 
 
 @runtime_checkable
+class DescribesNodes(Protocol):
+    """A modality of inputs that have nodes, of each of which something is known by itself."""
+
+    def node_values(self, raw: Any) -> np.ndarray:
+        """values_NC."""
+        ...
+
+
+@runtime_checkable
+class CutsParts(Protocol):
+    """A modality of inputs so large that one looks at a part of them."""
+
+    def part_around(self, item: Any, place: int, reach: int) -> tuple[Any, int]:
+        """The item of what stands around a place, at most ``reach`` steps away (0: anything), as far as it can be
+        drawn; and the place in it. Law: what is known of the places that stay does not change."""
+        ...
+
+
+@runtime_checkable
 class HoldsSeveral(Protocol):
     """A modality some of whose files hold several inputs."""
 

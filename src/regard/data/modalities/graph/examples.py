@@ -44,3 +44,85 @@ class LabelledGraph(OfClass):
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         fields = dict(record)
         return cls(Graph.from_record(fields.pop("graph")), **fields)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledNodes:
+    """A graph, some of its nodes, and the class of each of them. Others may be asked about in another split: of them
+    the model sees all but the class. ``number`` is the graph's place in ``origin``, counted from 1."""
+
+    raw: Graph
+    places: tuple[int, ...]
+    labels: tuple[str, ...]
+    number: int = 1
+    line: int = 1
+    origin: str = ""
+
+    @property
+    def input(self) -> Graph:
+        return self.raw
+
+    @property
+    def source(self) -> str:
+        return f"{self.origin}#{self.number}"
+
+    def key(self) -> Hashable:
+        return self.raw.digest, self.places
+
+    def answer(self) -> Hashable:
+        return self.labels
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "graph": self.raw.record(), "places": list(self.places), "labels": list(self.labels),
+            "number": self.number, "line": self.line, "origin": self.origin,
+        }  # fmt: skip
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        fields = dict(record)
+        graph, places, labels = (fields.pop(key) for key in ("graph", "places", "labels"))
+        return cls(Graph.from_record(graph), tuple(places), tuple(labels), **fields)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedEdges:
+    """A graph without some of its edges, and pairs of nodes, of which each is said whether an edge was there. Where no
+    pairs are named they are drawn anew in every epoch: edges of the graph, which are then hidden, and as many pairs
+    without an edge. ``beside_M2`` are edges that are left out and not asked about: no pair without an edge is one."""
+
+    raw: Graph
+    pairs_M2: tuple[tuple[int, int], ...] = ()
+    joined_M: tuple[bool, ...] = ()
+    beside_M2: tuple[tuple[int, int], ...] = ()
+    number: int = 1
+    line: int = 1
+    origin: str = ""
+
+    @property
+    def input(self) -> Graph:
+        return self.raw
+
+    @property
+    def source(self) -> str:
+        return f"{self.origin}#{self.number}"
+
+    def key(self) -> Hashable:
+        return self.raw.digest, self.pairs_M2
+
+    def answer(self) -> Hashable:
+        return self.joined_M
+
+    def record(self) -> dict[str, Any]:
+        return {
+            "graph": self.raw.record(), "pairs": [list(one) for one in self.pairs_M2], "joined": list(self.joined_M),
+            "beside": [list(one) for one in self.beside_M2], "number": self.number, "line": self.line,
+            "origin": self.origin,
+        }  # fmt: skip
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Self:
+        fields = dict(record)
+        graph, joined = Graph.from_record(fields.pop("graph")), tuple(fields.pop("joined"))
+        pairs, beside = (tuple((int(one), int(other)) for one, other in fields.pop(key)) for key in ("pairs", "beside"))
+        return cls(graph, pairs, joined, beside, **fields)

@@ -88,6 +88,11 @@ class Graph:
         return self.name or f"a graph of {len(self.nodes)} nodes"
 
     @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Of the nodes, by name."""
+        return {name: place for place, name in enumerate(self.nodes)}
+
+    @cached_property
     def digest(self) -> str:
         """The same for graphs with the same nodes, edges and features."""
         parts = hashlib.blake2b(digest_size=16)

@@ -72,6 +72,23 @@ class GraphItem:
     def __len__(self) -> int:
         return len(self.graph)
 
+    def part(self, kept_M: np.ndarray) -> GraphItem:
+        """Some of the nodes with what is known of them in the whole graph, and the edges between them."""
+        new_N = np.full(len(self), -1)
+        new_N[kept_M] = np.arange(len(kept_M))
+        inside = [
+            np.flatnonzero((new_N[edges_E2] >= 0).all(axis=1)) for edges_E2 in (self.edges_E2, self.graph.edges_E2)
+        ]
+        graph = Graph(
+            tuple(self.graph.nodes[place] for place in kept_M), new_N[self.graph.edges_E2[inside[1]]],
+            self.graph.node_features.at(kept_M), self.graph.edge_features.at(inside[1]), self.graph.name,
+        )  # fmt: skip
+        distances_NN = None if self.distances_NN is None else self.distances_NN[np.ix_(kept_M, kept_M)]
+        return GraphItem(
+            graph, new_N[self.edges_E2[inside[0]]], self.values_NC[kept_M], self.smoothed_NC[kept_M],
+            self.placed_NC[kept_M], self.vectors_NK[kept_M], self.edge_values_EC[inside[0]], distances_NN,
+        )  # fmt: skip
+
 
 def encode_graph(
     graph: Graph, values_NC: np.ndarray, edge_values_EC: np.ndarray, structure: Structure, hops: int

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from regard.core.errors import DataError
-from regard.data.modalities.graph.graphs import Edge, Made, Node, make
+from regard.data.modalities.graph.graphs import Edge, Graph, Made, Node, make
 from regard.data.modalities.graph.written import Broken, Written
 from regard.data.readers import read_lines
 from regard.data.tables import as_text
@@ -146,3 +146,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(one) for one in value]
     return plain(value.tolist()) if isinstance(value, ArrayLike) else str(value)
+
+
+Raw: TypeAlias = "Graph | NetworkxGraph"
+
+
+def as_graph(raw: Raw) -> Graph:
+    """A graph of ours, or networkx's."""
+    return raw if isinstance(raw, Graph) else graph_of_tree(tree_of(raw)).graph

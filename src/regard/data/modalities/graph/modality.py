@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -29,14 +28,16 @@ from regard.data.modalities.graph.items import (
     collate_graphs,
     encode_graph,
 )
-from regard.data.modalities.graph.json_graphs import NetworkxGraph, graph_of_tree, tree_of
-from regard.data.modalities.graph.reading import read_graphs
-from regard.data.modalities.graph.written import Broken, Written
+from regard.data.modalities.graph.json_graphs import Raw, as_graph
+from regard.data.modalities.graph.reading import graphs_at
+from regard.data.modalities.graph.structure import nearest_nodes
+from regard.data.modalities.graph.written import Broken
 
 FILE = "graph.json"
+MOST_DRAWN = 150
+"""Nodes around the one that is looked at."""
 NUMBERED = "#"
 """Stands between a path and the number of one of its graphs."""
-Raw: TypeAlias = "Graph | NetworkxGraph"
 
 
 class GraphPart(ModalityPart):
@@ -167,6 +168,15 @@ class GraphModality:
     def collate(self, items: Sequence[GraphItem]) -> Inputs:
         return collate_graphs(items, self.config.structure)
 
+    def node_values(self, raw: Raw) -> np.ndarray:
+        """values_NC: what is known of each node by itself."""
+        return self.nodes.values(as_graph(raw).node_features)
+
+    def part_around(self, item: GraphItem, place: int, reach: int) -> tuple[GraphItem, int]:
+        """What stands at most so many edges away (0: anything), but no more than can be drawn."""
+        kept = nearest_nodes(item.edges_E2, len(item), place, reach, MOST_DRAWN)
+        return item.part(kept), int(np.flatnonzero(kept == place)[0])
+
     def axis(self, item: GraphItem) -> Axis:
         """Its nodes: by the first word that is known of them (the element of an atom), with their names."""
         words = item.graph.node_features.words
@@ -195,22 +205,6 @@ def numbered(argument: str) -> tuple[Path, int]:
     if sign and number.isdecimal() and not Path(argument).expanduser().exists():
         return Path(path).expanduser(), int(number)
     return Path(argument).expanduser(), 0
-
-
-def graphs_at(path: Path) -> tuple[Written | Broken, ...]:
-    """All graphs at a path. It may be asked for each of them in turn: it is read once, as long as it stays the same."""
-    changed = path.stat().st_mtime_ns if path.exists() else 0
-    return _graphs_at(path, changed)
-
-
-@lru_cache(maxsize=2)
-def _graphs_at(path: Path, changed: int) -> tuple[Written | Broken, ...]:
-    return tuple(read_graphs(path))
-
-
-def as_graph(raw: Raw) -> Graph:
-    """A graph of ours, or networkx's."""
-    return raw if isinstance(raw, Graph) else graph_of_tree(tree_of(raw)).graph
 
 
 def random_graph(generator: np.random.Generator, nodes: int, of_nodes: Columns, of_edges: Columns) -> Graph:

@@ -6,6 +6,7 @@ Pure functions of ``edges_E2``, each edge once, and the number of nodes. Permuti
 from __future__ import annotations
 
 import numpy as np
+import torch
 
 SAME = 1e-6
 
@@ -78,17 +79,35 @@ def distances(edges_E2: np.ndarray, nodes: int, most: int) -> np.ndarray:
 def smoothed(values_NC: np.ndarray, edges_E2: np.ndarray, hops: int) -> list[np.ndarray]:
     """Â X, Â² X …, with Â = D^−½ (A + I) D^−½ of a graph whose nodes are joined to themselves (Kipf & Welling 2017,
     eq. 2): a node's features, and those of all around it, averaged."""
-    scale_N = (1 / np.sqrt(degrees(edges_E2, len(values_NC)) + 1.0)).astype(np.float32)
-    first_M, second_M = np.concatenate((edges_E2, edges_E2[:, ::-1])).T
-    order_M = np.argsort(first_M, kind="stable")
-    first_M, second_M = first_M[order_M], second_M[order_M]
-    weights_M = scale_N[first_M] * scale_N[second_M]
-    starts, owners = np.unique(first_M, return_index=True)[1], np.unique(first_M)
-    found = []
+    nodes = len(values_NC)
+    scale_N = 1 / np.sqrt(degrees(edges_E2, nodes) + 1.0)
+    itself_N2 = np.repeat(np.arange(nodes)[:, None], 2, axis=1)
+    first_M, second_M = np.concatenate((edges_E2, edges_E2[:, ::-1], itself_N2)).T
+    mean = torch.sparse_coo_tensor(
+        torch.from_numpy(np.stack((first_M, second_M))), torch.from_numpy(scale_N[first_M] * scale_N[second_M]).float(),
+        (nodes, nodes), check_invariants=False,
+    ).coalesce()  # fmt: skip
+    found = [torch.from_numpy(np.ascontiguousarray(values_NC, np.float32))]
     for _ in range(hops):
-        next_NC = values_NC * np.square(scale_N)[:, None]
-        if len(first_M):
-            next_NC[owners] += np.add.reduceat(values_NC[second_M] * weights_M[:, None], starts, axis=0)
-        values_NC = next_NC
-        found.append(values_NC)
-    return found
+        found.append(torch.sparse.mm(mean, found[-1]))
+    return [one.numpy() for one in found[1:]]
+
+
+def nearest_nodes(edges_E2: np.ndarray, nodes: int, place: int, reach: int, most: int) -> np.ndarray:
+    """places_M of a node and of those at most ``reach`` edges away (0: any), in their own order; where these are more
+    than ``most``, those that are fewest edges away, and among them those that come first."""
+    order, seen_N = [place], np.zeros(nodes, bool)
+    seen_N[place] = True
+    last_M = np.array([place])
+    steps = 0
+    while len(last_M) and len(order) < most and (not reach or steps < reach):
+        near_N = np.zeros(nodes, bool)
+        at_last_N = np.zeros(nodes, bool)
+        at_last_N[last_M] = True
+        near_N[edges_E2[at_last_N[edges_E2[:, 0]], 1]] = True
+        near_N[edges_E2[at_last_N[edges_E2[:, 1]], 0]] = True
+        last_M = np.flatnonzero(near_N & ~seen_N)
+        seen_N[last_M] = True
+        order += last_M.tolist()
+        steps += 1
+    return np.sort(np.array(order[:most], np.int64))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,15 +11,15 @@ from regard.core.config import Config, nearest
 from regard.core.errors import DataError
 from regard.data.ledger import Ledger
 from regard.data.modalities.graph.examples import LabelledGraph
-from regard.data.modalities.graph.reading import SUFFIXES, is_table_folder, read_graphs
+from regard.data.modalities.graph.reading import read_graphs
 from regard.data.modalities.graph.tu import is_tu_folder
 from regard.data.modalities.graph.written import Broken, note_corrections
 from regard.data.sources.entries import ExampleEntry, chosen
 from regard.data.sources.example_files import ExampleFiles
 from regard.data.sources.files import Found
+from regard.data.sources.graphs.paths import EMPTY, GraphPaths
 
 NUMBERED = "graphs"
-EMPTY = "no nodes"
 
 
 class GraphColumns(Config):
@@ -34,24 +33,15 @@ class GraphEntry(GraphColumns, ExampleEntry):
     """Files or folders of graphs, with a label of another name if need be."""
 
 
-class GraphFiles(GraphColumns, ExampleFiles[GraphEntry, Any]):
+class GraphFiles(GraphColumns, GraphPaths[GraphEntry], ExampleFiles[GraphEntry, Any]):
     """Graphs with their labels: .sdf (V2000), .json, .jsonl, or a folder of the TU format.
 
     A graph that cannot be read is skipped, counted and named in the ledger.
     """
 
-    suffixes: ClassVar[tuple[str, ...]] = SUFFIXES
     example: ClassVar[str] = "path/to/molecules.sdf"
 
     kind: str = "graphs"
-
-    def files_of(self, entry: GraphEntry, key: str) -> Iterator[Found[GraphEntry]]:
-        """A folder whose files belong together is one."""
-        path = self.path(entry.file)
-        if is_tu_folder(path) or is_table_folder(path):
-            yield Found(entry, (path,))
-        else:
-            yield from super().files_of(entry, key)
 
     def read(self, found: Found[GraphEntry], split: str, ledger: Ledger) -> list[LabelledGraph]:
         return read_labelled_graphs(found.paths[0], split, ledger, chosen(GraphColumns, self, found.entry))

@@ -1,0 +1,1 @@
+"""What tasks about parts of a graph share: its nodes and pairs of them."""

@@ -1,0 +1,65 @@
+"""Graphs about parts of which something is asked: encoded once, however many splits ask about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from regard.core.batch import Batch, Examples
+from regard.core.inputs import Inputs
+from regard.core.seams.modality import Modality
+
+
+class Asked(NamedTuple):
+    """A graph as its modality encodes it, and what is asked of it: ``places`` of nodes (or of pairs of them), and what
+    is right for each."""
+
+    item: Any
+    places: np.ndarray
+    gold_M: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class AskedBatch(Batch):
+    """Graphs, and ``places`` among all their nodes, row after row, that are asked about: asked_M, or pairs_M2."""
+
+    inputs: Inputs
+    places: Tensor
+    gold_M: Tensor
+    positions: int
+
+    @property
+    def loss_terms(self) -> int:
+        return len(self.gold_M)
+
+    @property
+    def tokens(self) -> int:
+        return max(self.positions, len(self.gold_M))
+
+
+@dataclass
+class GraphItems:
+    """Items of graphs, each made once."""
+
+    modality: Modality
+    _items: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+
+    def of(self, graph: Any) -> Any:
+        held = self._items.get(id(graph))
+        if held is None:
+            held = self._items[id(graph)] = (graph, self.modality.encode([graph])[0])  # the graph stays, and its id
+        return held[1]
+
+
+def gathered(modality: Modality, items: Sequence[Asked]) -> Examples:
+    sizes = [modality.size(one.item) for one in items]
+    return Examples(items, np.array(sizes, np.int64).reshape(-1, 1))
+
+
+def flat_places(items: Sequence[Asked], longest: int) -> np.ndarray:
+    """Their places, where the nodes of all rows stand one after another, each row padded to the longest."""
+    return np.concatenate([one.places + row * longest for row, one in enumerate(items)])
