@@ -47,6 +47,25 @@ def ring_files() -> dict[str, Any]:
     return files
 
 
+def asked_files(kind: str) -> dict[str, Any]:
+    """The same rings, whose nodes say whether an edge leads from them to another ring, and how many nodes there are."""
+    files = {**ring_files(), "kind": kind}
+    for split in ("train", "validation", "test"):
+        graphs = [json.loads(line) for line in Path(files[split]).read_text().splitlines()]
+        files[split] = files[split].replace(".jsonl", ".nodes.jsonl")
+        Path(files[split]).write_text("".join(json.dumps(with_nodes(graph)) + "\n" for graph in graphs))
+    return files
+
+
+def with_nodes(graph: dict[str, Any]) -> dict[str, Any]:
+    degrees = np.bincount(np.array(graph["edges"]).ravel())
+    nodes = [
+        {"id": f"n{place}", "size": int(graph["nodes"]), "label": "joint" if degree > 2 else "ring"}
+        for place, degree in enumerate(degrees)
+    ]
+    return {"nodes": nodes, "edges": [[f"n{one}", f"n{other}"] for one, other in graph["edges"]]}
+
+
 def joined_rings(sizes: Sequence[int]) -> dict[str, Any]:
     edges: list[tuple[int, int]] = []
     first = 0

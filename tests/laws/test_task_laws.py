@@ -30,11 +30,12 @@ from regard.runs.recipe import Recipe
 from regard.runs.train import build_task, headed, load_corpus, resolve_task
 from regard.tasks import TASKS
 from regard.tasks.classification import ClassBatch, Classification
+from regard.tasks.graphs.encoding import AskedBatch
 from regard.tasks.reading import logits_of
 from regard.tasks.regression import Regression
 from regard.tasks.translation import Translation
 from regard.training.learner import Learner
-from tests.laws.counted import ring_files
+from tests.laws.counted import asked_files, ring_files
 
 CPU = torch.device("cpu")
 BUDGET = 128
@@ -76,6 +77,8 @@ TREES: dict[str, dict[str, Any]] = {
     "classification": labelling("world-moods", kind="classification", dropout=0.0),
     "regression": labelling("tests.laws.counted:CountedWords", kind="regression", dropout=0.0),
     "graphs": of_graphs(ring_files(), kind="regression", dropout=0.0, names=["nodes", "rings"]),
+    "node-classification": of_graphs(asked_files("graph-nodes"), kind="node-classification", dropout=0.0),
+    "link-prediction": of_graphs(asked_files("graph-links"), kind="link-prediction", dropout=0.0, width=8),
     "series-classification": {
         "data": {"kind": "wave-shapes", "train_size": 30, "validation_size": 6, "test_size": 6},
         "input": {"kind": "series", "length": 44}, "model": VIT, "task": {"kind": "classification", "dropout": 0.0},
@@ -104,6 +107,10 @@ DECLARED: dict[str, set[str]] = {
     "classification": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable"},
     "regression": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "EstimatesNumbers", "Probeable"},
     "graphs": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "EstimatesNumbers", "Probeable"},
+    "node-classification": {
+        "HasHead", "HasYardsticks", "Classifies", "ParsesInputs", "HasLabels", "Probeable",
+    },
+    "link-prediction": {"HasHead", "HasYardsticks", "EstimatesNumbers", "ParsesInputs", "Probeable"},
     "series-classification": {
         "HasHead", "Compares", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable",
     },
@@ -202,8 +209,17 @@ def raws(subject: Subject, count: int) -> list[Any]:
     """Inputs of the test split, as ``predict`` takes them."""
     if subject.name == "series-classification":
         return [one.input for one in subject.test[:count]]
+    if isinstance(subject.task, capabilities.ParsesInputs):
+        return [subject.task.parse(word) for word in words_of(subject)[:count]]
     modality = subject.task.modalities.input if isinstance(subject.task, Regression | Classification) else None
     return [one.source if modality is None else modality.parse(one.source) for one in subject.test[:count]]
+
+
+def words_of(subject: Subject) -> list[str]:
+    """What is asked about parts of the first test graph, as one types it."""
+    names = subject.test[0].raw.nodes
+    pairs = subject.name == "link-prediction"
+    return [f"{subject.test[0].source}#{'#'.join(names[place : place + 1 + pairs])}" for place in range(3)]
 
 
 @every_task
@@ -464,7 +480,7 @@ def estimates_numbers(subject: Subject) -> None:
     found = subject.task.estimate(subject.session, asked)
     for own in found:
         assert isinstance(own, NumberAnswer)
-        assert len(own.values) == len(subject.task.config.mean)
+        assert len(own.values) == (len(subject.task.config.mean) if isinstance(subject.task, Regression) else 1)
         assert own.score == own.values[0] == pytest.approx(float(own.text.split()[0]), rel=1e-4)
     assert [[one] for one in found] == subject.task.predict(subject.session, asked)
 
@@ -477,7 +493,7 @@ def answers_questions(subject: Subject) -> None:
 
 
 def read(batch: Any) -> Inputs:
-    return batch.inputs if isinstance(batch, ClassBatch) else batch.text
+    return batch.inputs if isinstance(batch, ClassBatch | AskedBatch) else batch.text
 
 
 def labels(subject: Subject) -> None:
@@ -485,6 +501,18 @@ def labels(subject: Subject) -> None:
     with torch.no_grad():
         assert logits_of(subject.model.eval(), read(batch)).shape[-1] == len(subject.task.labels)
     assert len(set(subject.task.labels)) == len(subject.task.labels)
+
+
+def parses_inputs(subject: Subject) -> None:
+    """A word stands for what it names; a path for all that can be asked of it, or for itself."""
+    for word in words_of(subject):
+        assert subject.task.members(word) == [word]
+        asked = subject.task.parse(word)
+        assert word.endswith("#".join(asked.graph.nodes[place] for place in asked.places))
+    every = subject.task.members(subject.test[0].origin)
+    assert every[:3] == words_of(subject) or every == [subject.test[0].origin]
+    with pytest.raises(DataError, match="has no node 'nobody'"):
+        subject.task.parse(f"{words_of(subject)[0].rpartition('#')[0]}#nobody")
 
 
 def probes(subject: Subject) -> None:
@@ -533,7 +561,8 @@ CHECKS: dict[str, Callable[[Subject], None]] = {
     "HasYardsticks": has_yardsticks,
     "Translates": translates, "Continues": continues,
     "Fills": fills, "Classifies": classifies, "EstimatesNumbers": estimates_numbers, "Tags": tags,
-    "AnswersQuestions": answers_questions, "HasLabels": labels, "Probeable": probes, "Forecasts": forecasts,
+    "AnswersQuestions": answers_questions, "HasLabels": labels, "Probeable": probes, "ParsesInputs": parses_inputs,
+    "Forecasts": forecasts,
 }  # fmt: skip
 
 

@@ -140,6 +140,30 @@ class TokenHead(nn.Module):
         return self.classes(self.dropout(states.x_BND))
 
 
+class PairHead(nn.Module):
+    """vectors_BN(K+1) of positions; ``pair_logits`` reads from them how well two go together: z_i·z_j/√K + b_i + b_j.
+
+    The inner product of what a graph encoder says of two nodes (Kipf & Welling 2016, eq. 2), with a bias of each.
+    """
+
+    def __init__(self, width: int, pair_width: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = Dropout(dropout)
+        self.vectors = nn.Linear(width, pair_width)
+        self.biases = small_linear(width, 1)
+
+    def forward(self, states: States) -> Tensor:
+        x_BND = self.dropout(states.x_BND)
+        return torch.cat((self.vectors(x_BND), self.biases(x_BND)), dim=-1)
+
+
+def pair_logits(vectors_NK: Tensor, pairs_M2: Tensor) -> Tensor:
+    """logits_M of pairs of positions."""
+    one_MK, other_MK = vectors_NK[pairs_M2[:, 0]], vectors_NK[pairs_M2[:, 1]]
+    width = vectors_NK.shape[1] - 1
+    return (one_MK[:, :-1] * other_MK[:, :-1]).sum(dim=1) * width**-0.5 + one_MK[:, -1] + other_MK[:, -1]
+
+
 class VectorHead(nn.Module):
     """vector_BD of a text: its pooled state, of length 1 where that is wanted."""
 

@@ -62,5 +62,6 @@ TASKS = Choices(
         "masked-language-model": "regard.tasks.masked_language_modelling:MaskedLanguageModelConfig",
         "forecasting": "regard.tasks.forecasting:ForecastingConfig",
         "node-classification": "regard.tasks.node_classification:NodeClassificationConfig",
+        "link-prediction": "regard.tasks.link_prediction:LinkPredictionConfig",
     },
 )

@@ -137,15 +137,16 @@ class NodeClassification:
     def probe(self, session: Session, raw: Any, target: str = "") -> Probe:
         """A node with what it can see, as far as that is few nodes enough to be drawn."""
         check_no_target(target, "node")
-        graph, places = as_asked(raw)
-        return self.probe_examples(session, [Asked(self.modality.encode([graph])[0], np.array(places), nothing(1))])
+        graph, (place,) = as_asked(raw)
+        item = self.modality.encode([graph])[0]
+        if isinstance(self.modality, CutsParts):
+            item, place = self.modality.part_around(item, place, reach_of(session.model))
+        made = self.probe_examples(session, [Asked(item, np.array([place]), nothing(1))])
+        return replace(made, text=f"{graph}#{graph.nodes[as_asked(raw).places[0]]}")
 
     def probe_examples(self, session: Session, items: Sequence[Asked]) -> Probe:
         """What is looked at is the first of the nodes that are asked about."""
         first = items[0]
-        if len(items) == 1 and len(first.places) and isinstance(self.modality, CutsParts):
-            item, place = self.modality.part_around(first.item, int(first.places[0]), reach_of(session.model))
-            items = [first := Asked(item, np.array([place]), first.gold_M[:1])]
         asked = tuple(first.places[:1].tolist())
         axis = self.modality.axis(first.item)
         made = Probe(
@@ -232,7 +233,7 @@ class NodeClassification:
 
 def as_asked(raw: Any) -> AskedNodes:
     """A node as it was parsed, or a graph and the name of one of its nodes."""
-    if isinstance(raw, AskedNodes):
+    if isinstance(raw, AskedNodes) and len(raw.places) == 1:
         return raw
     if isinstance(raw, tuple) and len(raw) == 2:
         return asked_nodes(as_graph(raw[0]), [raw[1]])

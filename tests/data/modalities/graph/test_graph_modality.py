@@ -80,7 +80,7 @@ def test_hidden_nodes_are_hidden_before_smoothing_and_sums_stay_on_the_average()
     drawn = [modality.augment(item, np.random.default_rng(seed)) for seed in range(400)]
     assert {round(value, 4) for one in drawn for value in one.values_NC[:, 0].tolist()} == {0.0, round(1 / 0.6, 4)}
     np.testing.assert_allclose(np.mean([one.values_NC for one in drawn], axis=0), item.values_NC, atol=0.15)
-    np.testing.assert_allclose(np.mean([one.smoothed_NC for one in drawn], axis=0), item.smoothed_NC, atol=0.15)
+    np.testing.assert_allclose(np.mean([one.read_NC for one in drawn], axis=0), item.read_NC, atol=0.15)
 
 
 def test_a_networkx_graph_is_an_input() -> None:

@@ -87,14 +87,13 @@ class LabelledNodes:
 
 @dataclass(frozen=True, slots=True)
 class AskedEdges:
-    """A graph without some of its edges, and pairs of nodes, of which each is said whether an edge was there. Where no
-    pairs are named they are drawn anew in every epoch: edges of the graph, which are then hidden, and as many pairs
-    without an edge. ``beside_M2`` are edges that are left out and not asked about: no pair without an edge is one."""
+    """A graph without some of its edges, and pairs of nodes; of each is said whether they were joined. Where no pairs
+    are named they are drawn anew in every epoch: edges of the graph, which are then hidden, and as many pairs without
+    one."""
 
     raw: Graph
     pairs_M2: tuple[tuple[int, int], ...] = ()
     joined_M: tuple[bool, ...] = ()
-    beside_M2: tuple[tuple[int, int], ...] = ()
     number: int = 1
     line: int = 1
     origin: str = ""
@@ -116,13 +115,12 @@ class AskedEdges:
     def record(self) -> dict[str, Any]:
         return {
             "graph": self.raw.record(), "pairs": [list(one) for one in self.pairs_M2], "joined": list(self.joined_M),
-            "beside": [list(one) for one in self.beside_M2], "number": self.number, "line": self.line,
-            "origin": self.origin,
+            "number": self.number, "line": self.line, "origin": self.origin,
         }  # fmt: skip
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
         fields = dict(record)
         graph, joined = Graph.from_record(fields.pop("graph")), tuple(fields.pop("joined"))
-        pairs, beside = (tuple((int(one), int(other)) for one, other in fields.pop(key)) for key in ("pairs", "beside"))
-        return cls(graph, pairs, joined, beside, **fields)
+        pairs = tuple((int(one), int(other)) for one, other in fields.pop("pairs"))
+        return cls(graph, pairs, joined, **fields)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -56,14 +57,35 @@ class GraphAugmentation(Config):
         return self.drop_nodes > 0 or self.drop_edges > 0
 
 
+class Smoothing(NamedTuple):
+    """Over how many edges features are smoothed, and what a model reads of that: every step beside the features
+    themselves, their mean, or the last step alone."""
+
+    hops: int = 0
+    read: Literal["beside", "mean", "last"] = "beside"
+
+    @property
+    def copies(self) -> int:
+        """How often the width of the features is read."""
+        return 1 + self.hops if self.read == "beside" else 1
+
+    def __call__(self, values_NC: np.ndarray, edges_E2: np.ndarray) -> np.ndarray:
+        if not self.hops:
+            return values_NC
+        steps = [values_NC, *smoothed(values_NC, edges_E2, self.hops)]
+        if self.read == "beside":
+            return np.concatenate(steps, axis=1)
+        return steps[-1] if self.read == "last" else np.mean(steps, axis=0)
+
+
 @dataclass(frozen=True, eq=False)
 class GraphItem:
-    """A graph in numbers. What smoothing makes of its features is kept beside them."""
+    """A graph in numbers: what is known of its nodes, and what is read of that, smoothed or not."""
 
     graph: Graph
     edges_E2: np.ndarray
     values_NC: np.ndarray
-    smoothed_NC: np.ndarray
+    read_NC: np.ndarray
     placed_NC: np.ndarray  # degrees and random walks
     vectors_NK: np.ndarray  # of the Laplacian
     edge_values_EC: np.ndarray
@@ -85,13 +107,13 @@ class GraphItem:
         )  # fmt: skip
         distances_NN = None if self.distances_NN is None else self.distances_NN[np.ix_(kept_M, kept_M)]
         return GraphItem(
-            graph, new_N[self.edges_E2[inside[0]]], self.values_NC[kept_M], self.smoothed_NC[kept_M],
+            graph, new_N[self.edges_E2[inside[0]]], self.values_NC[kept_M], self.read_NC[kept_M],
             self.placed_NC[kept_M], self.vectors_NK[kept_M], self.edge_values_EC[inside[0]], distances_NN,
         )  # fmt: skip
 
 
 def encode_graph(
-    graph: Graph, values_NC: np.ndarray, edge_values_EC: np.ndarray, structure: Structure, hops: int
+    graph: Graph, values_NC: np.ndarray, edge_values_EC: np.ndarray, structure: Structure, smoothing: Smoothing
 ) -> GraphItem:
     nodes, edges_E2 = len(graph), graph.edges_E2
     placed = [np.zeros((nodes, 0), np.float32)]
@@ -100,19 +122,16 @@ def encode_graph(
     if structure.random_walk:
         placed.append(return_probabilities(edges_E2, nodes, structure.random_walk))
     return GraphItem(
-        graph, edges_E2, values_NC, over_hops(values_NC, edges_E2, hops), np.concatenate(placed, axis=1),
+        graph, edges_E2, values_NC, smoothing(values_NC, edges_E2), np.concatenate(placed, axis=1),
         laplacian_eigenvectors(edges_E2, nodes, structure.laplacian) if structure.laplacian
         else np.zeros((nodes, 0), np.float32),
         edge_values_EC, distances(edges_E2, nodes, structure.distance) if structure.distance else None,
     )  # fmt: skip
 
 
-def over_hops(values_NC: np.ndarray, edges_E2: np.ndarray, hops: int) -> np.ndarray:
-    found = smoothed(values_NC, edges_E2, hops)
-    return np.concatenate([np.zeros((len(values_NC), 0), np.float32), *found], axis=1)
-
-
-def changed(item: GraphItem, augmentation: GraphAugmentation, hops: int, generator: np.random.Generator) -> GraphItem:
+def changed(
+    item: GraphItem, augmentation: GraphAugmentation, smoothing: Smoothing, generator: np.random.Generator
+) -> GraphItem:
     """Hidden features, fewer edges, other signs of eigenvectors; every draw is made whatever is configured, so that one
     setting alters no other. Hiding scales the others up, so that sums stay as they are on the average."""
     hidden_N = generator.random(len(item)) < augmentation.drop_nodes
@@ -123,8 +142,8 @@ def changed(item: GraphItem, augmentation: GraphAugmentation, hops: int, generat
         made = replace(made, edges_E2=item.edges_E2[kept_E], edge_values_EC=item.edge_values_EC[kept_E])
     if augmentation.drop_nodes:
         made = replace(made, values_NC=item.values_NC * (~hidden_N / np.float32(1 - augmentation.drop_nodes))[:, None])
-    if augmentation.changes and hops:
-        made = replace(made, smoothed_NC=over_hops(made.values_NC, made.edges_E2, hops))
+    if augmentation.changes:
+        made = replace(made, read_NC=smoothing(made.values_NC, made.edges_E2))
     return made
 
 
@@ -168,5 +187,7 @@ def collate_edges(items: Sequence[GraphItem]) -> Tensor:
 
 
 def node_values(item: GraphItem) -> np.ndarray:
-    """What the front reads of each node: its features, smoothed ones, and where it is placed."""
-    return np.concatenate((item.values_NC, item.smoothed_NC, item.placed_NC, item.vectors_NK), axis=1)
+    """What the front reads of each node: its features, perhaps smoothed, and where it is placed."""
+    if not (item.placed_NC.shape[1] or item.vectors_NK.shape[1]):
+        return item.read_NC
+    return np.concatenate((item.read_NC, item.placed_NC, item.vectors_NK), axis=1)

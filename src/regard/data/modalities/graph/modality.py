@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -23,6 +23,7 @@ from regard.data.modalities.graph.graphs import Features, Graph
 from regard.data.modalities.graph.items import (
     GraphAugmentation,
     GraphItem,
+    Smoothing,
     Structure,
     changed,
     collate_graphs,
@@ -47,9 +48,14 @@ class GraphPart(ModalityPart):
 
     kind: str = "graph"
     scale: Scale = "standard"  # of numbers: mean 0 and spread 1; rows that sum to 1, for counts of words; or none
-    hops: int = Field(0, ge=0)  # features smoothed over 1, 2 … so many edges stand beside them
+    hops: int = Field(0, ge=0)  # over 1, 2 … so many edges features are smoothed
+    smoothed: Literal["beside", "mean", "last"] = "beside"  # what is read of that: all steps, their mean, the last
     structure: Structure = Field(default_factory=Structure)
     augmentation: GraphAugmentation = Field(default_factory=GraphAugmentation)
+
+    @property
+    def smoothing(self) -> Smoothing:
+        return Smoothing(self.hops, self.smoothed)
 
     @property
     def example(self) -> str:
@@ -105,7 +111,7 @@ class GraphModality:
 
     def port(self) -> Nodes:
         structure = self.config.structure
-        features = self.nodes.width * (1 + self.config.hops) + structure.width
+        features = self.nodes.width * self.config.smoothing.copies + structure.width
         return Nodes(features, self.edges.width + structure.pairs, distances=structure.distance > 0)
 
     def parse(self, argument: str) -> Graph:
@@ -154,10 +160,10 @@ class GraphModality:
 
     def encoded(self, graph: Graph) -> GraphItem:
         values_NC, edge_values_EC = self.nodes.values(graph.node_features), self.edges.values(graph.edge_features)
-        return encode_graph(graph, values_NC, edge_values_EC, self.config.structure, self.config.hops)
+        return encode_graph(graph, values_NC, edge_values_EC, self.config.structure, self.config.smoothing)
 
     def augment(self, item: GraphItem, generator: np.random.Generator) -> GraphItem:
-        return changed(item, self.config.augmentation, self.config.hops, generator)
+        return changed(item, self.config.augmentation, self.config.smoothing, generator)
 
     def size(self, item: GraphItem) -> int:
         return len(item)
