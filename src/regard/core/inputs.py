@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -69,6 +70,13 @@ class States:
     x_BND: Tensor
     lengths_B: Tensor | None = None
     penalty: Tensor | None = None
+
+
+class Drawing(NamedTuple):
+    """A graph as it is drawn: where each node stands, from 0 to 1 along the longer side, and which are joined."""
+
+    places_N2: np.ndarray
+    edges_E2: np.ndarray
 
 
 class Axis(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 
 from regard.core.errors import OptionError
-from regard.core.inputs import Axis, Inputs
+from regard.core.inputs import Axis, Drawing, Inputs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,6 +64,7 @@ class Probe:
     blank: int = UNKNOWN  # what hides a token of a text
     text: str = ""  # the input in words
     pixels_HWC: np.ndarray | None = None  # of a picture, as the model is shown it
+    drawing: Drawing | None = None  # of a graph
     search: Search | None = None
 
     def run(self, model: nn.Module) -> Any:

@@ -40,6 +40,7 @@ from regard.tasks.noting import note_changes
 from regard.tasks.probing import (
     check_no_target,
     check_probe_length,
+    drawing_of,
     forward_head,
     grid_axis,
     head_logits,
@@ -221,7 +222,7 @@ class Classification:
                 axis=grid_axis(session.model, modality.axis(first)),
                 answers=lambda logits_TW: self.ranked(logits_TW[0].detach().double().softmax(-1).cpu().numpy()),
                 text=modality.describe(first),
-                pixels_HWC=pixels_of(session.model, modality, first),
+                pixels_HWC=pixels_of(session.model, modality, first), drawing=drawing_of(modality, first),
             )
         )  # fmt: skip
 

@@ -34,7 +34,7 @@ from regard.tasks import TaskPart
 from regard.tasks.baselines.common_neighbours import neighbour_scores
 from regard.tasks.graphs.encoding import Asked, AskedBatch, GraphItems, flat_places, gathered
 from regard.tasks.metrics.ranking import ranking_scores
-from regard.tasks.probing import check_no_target, forward_head, head_logits, max_probe_length
+from regard.tasks.probing import check_no_target, drawing_of, forward_head, head_logits, max_probe_length
 from regard.tasks.reading import logits_of
 
 
@@ -126,6 +126,7 @@ class LinkPrediction:
             Probe(
                 modality.collate([one.item for one in items]), forward_head, head_logits, str, "number",
                 axis=modality.axis(first.item), answers=answers, text=modality.describe(first.item),
+                drawing=drawing_of(modality, first.item),
             )
         )  # fmt: skip
 

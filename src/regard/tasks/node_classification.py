@@ -36,7 +36,7 @@ from regard.tasks.graphs.encoding import Asked, AskedBatch, GraphItems, flat_pla
 from regard.tasks.graphs.node_yardsticks import node_yardsticks
 from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.classes import class_scores
-from regard.tasks.probing import check_no_target, forward_head, head_logits, max_probe_length, reach_of
+from regard.tasks.probing import check_no_target, drawing_of, forward_head, head_logits, max_probe_length, reach_of
 from regard.tasks.reading import logits_of
 
 
@@ -153,7 +153,7 @@ class NodeClassification:
             self.modality.collate([one.item for one in items]), forward_head, head_logits, self.labels.__getitem__,
             "label", axis=axis, asked=asked, expected=(UNKNOWN,) * len(axis.labels),
             answers=lambda logits_TW: self.ranked(softmax_of(logits_TW[asked[0]])) if asked else (),
-            text=self.modality.describe(first.item),
+            text=self.modality.describe(first.item), drawing=drawing_of(self.modality, first.item),
         )  # fmt: skip
         return session.move(made)
 

@@ -10,10 +10,10 @@ import numpy as np
 from torch import Tensor, nn
 
 from regard.core.errors import OptionError
-from regard.core.inputs import Axis
+from regard.core.inputs import Axis, Drawing
 from regard.core.probe import Probe
 from regard.core.seams import HasGrid, HasReach, ReadsAgain, max_length_of
-from regard.core.seams.modality import Modality, ShowsPixels
+from regard.core.seams.modality import DrawsNodes, Modality, ShowsPixels
 from regard.data.modalities.text.enclosing import Enclosed, collate_texts
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.wording import spelled, token_axis
@@ -60,6 +60,11 @@ def grid_axis(model: nn.Module, axis: Axis) -> Axis:
         places = [f"{reading}:{one}" for reading, count in enumerate(readings, 1) for one in range(1, count + 1)]
     first = ("class", "distillation")[: body.class_tokens]
     return Axis((*first, *places), (math.prod(rows), columns), body.class_tokens)
+
+
+def drawing_of(modality: Modality, item: Any) -> Drawing | None:
+    """How an input is drawn that has nodes."""
+    return modality.drawing(item) if isinstance(modality, DrawsNodes) else None
 
 
 def readings_of(body: nn.Module, axis: Axis) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from regard.tasks.noting import HasPlace, note_changes
 from regard.tasks.probing import (
     check_no_target,
     check_probe_length,
+    drawing_of,
     forward_head,
     grid_axis,
     head_logits,
@@ -116,7 +117,7 @@ class WholeInputs:
             Probe(
                 modality.collate([one.item for one in items]), forward_head, head_logits,
                 axis=grid_axis(session.model, modality.axis(first)), text=modality.describe(first),
-                pixels_HWC=pixels_of(session.model, modality, first), **more,
+                pixels_HWC=pixels_of(session.model, modality, first), drawing=drawing_of(modality, first), **more,
             )
         )  # fmt: skip
 

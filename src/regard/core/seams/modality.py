@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 if TYPE_CHECKING:
     import numpy as np
 
-    from regard.core.inputs import Axis, Inputs
+    from regard.core.inputs import Axis, Drawing, Inputs
     from regard.core.ports import Port
 
 
@@ -153,6 +153,15 @@ class CountsParts(Protocol):
 
     def part_counts(self, raws: Sequence[Any]) -> Mapping[str, Sequence[Mapping[str, float]]]:
         """By the name of a way to count (atoms and bonds), how much of what there is in each input."""
+        ...
+
+
+@runtime_checkable
+class DrawsNodes(Protocol):
+    """A modality whose inputs are drawn as nodes with lines between them."""
+
+    def drawing(self, item: Any) -> Drawing | None:
+        """Where they stand; nothing where they are too many."""
         ...
 
 

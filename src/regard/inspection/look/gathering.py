@@ -82,6 +82,7 @@ def _add(run: Run, found: Look, seen: Record, wanted: Wanted, prefix: str, share
         {
             "text": asked.text,
             "picture": picture,
+            "graph": drawn_graph(asked),
             "command": command,
             "source": asked.source_axis.labels,
             "tokens": asked.axis.labels,
@@ -98,6 +99,14 @@ def _add(run: Run, found: Look, seen: Record, wanted: Wanted, prefix: str, share
             "left_out": heads.left_out,
         }
     )
+
+
+def drawn_graph(asked: Probe) -> dict[str, Any] | None:
+    """Where the nodes of a graph stand, which are joined, and which of them is asked about."""
+    if asked.drawing is None:
+        return None
+    places, edges = asked.drawing.places_N2, asked.drawing.edges_E2
+    return {"places": [list(map(three, row)) for row in places.tolist()], "edges": edges.tolist(), "asked": asked.asked}
 
 
 def _depths(seen: Record) -> dict[str, Any] | None:

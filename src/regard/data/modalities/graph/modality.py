@@ -12,7 +12,7 @@ from pydantic import Field
 
 from regard.core.errors import DataError, InputError, OptionError, RunError
 from regard.core.files import read_object, write_json
-from regard.core.inputs import Axis, Inputs
+from regard.core.inputs import Axis, Drawing, Inputs
 from regard.core.ports import Nodes
 from regard.data import TokenizerPart
 from regard.data.modalities import ModalityPart
@@ -30,6 +30,7 @@ from regard.data.modalities.graph.items import (
     encode_graph,
 )
 from regard.data.modalities.graph.json_graphs import Raw, as_graph
+from regard.data.modalities.graph.layout import MOST, layout
 from regard.data.modalities.graph.reading import graphs_at
 from regard.data.modalities.graph.structure import nearest_nodes
 from regard.data.modalities.graph.written import Broken
@@ -182,6 +183,9 @@ class GraphModality:
         """What stands at most so many edges away (0: anything), but no more than can be drawn."""
         kept = nearest_nodes(item.edges_E2, len(item), place, reach, MOST_DRAWN)
         return item.part(kept), int(np.flatnonzero(kept == place)[0])
+
+    def drawing(self, item: GraphItem) -> Drawing | None:
+        return Drawing(layout(item.edges_E2, len(item)), item.edges_E2) if len(item) <= MOST else None
 
     def axis(self, item: GraphItem) -> Axis:
         """Its nodes: by the first word that is known of them (the element of an atom), with their names."""

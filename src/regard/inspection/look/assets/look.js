@@ -4,7 +4,7 @@ function start() {
   mixColours();
   mixHeat();
   const views = (PICTURES ? [pictureView(), rolloutView(), headsView(), walkView(), statisticsView()]
-    : [tokensView(), headsView(), walkView(), decodingView(), depthsView(), statisticsView(), enteringView()])
+    : [graphView(), tokensView(), headsView(), walkView(), decodingView(), depthsView(), statisticsView(), enteringView()])
     .filter((view) => !view.there || view.there());
   const tabs = views.map((view) => element("button",
     { type: "button", role: "tab", id: `tab-${view.id}`, "aria-controls": `view-${view.id}`,
@@ -70,7 +70,7 @@ function start() {
     notes.replaceChildren(...text().left_out.map((sentence) => element("p", { class: "missing" }, sentence)));
   }
   now.head = text().first;
-  now.at = PICTURES ? 0 : Math.min(Math.floor(rowsOf(attention()).length / 2), 12);
+  now.at = PICTURES ? 0 : text().graph ? firstNode() : Math.min(Math.floor(rowsOf(attention()).length / 2), 12);
   tell();
   chosen.update();
   show(views.find((view) => `#${view.id}` === location.hash) ?? views[0]);

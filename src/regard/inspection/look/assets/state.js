@@ -73,5 +73,6 @@ const KINDS = {
   encoder: "The source reads itself",
   decoder: "The answer reads itself",
   cross: "The answer reads the source",
-  text: PICTURES ? "The patches read one another" : "The text reads itself",
+  text: PICTURES ? "The patches read one another" : look.texts[0].graph ? "The nodes read one another"
+    : "The text reads itself",
 };
