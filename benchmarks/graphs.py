@@ -62,8 +62,11 @@ class Gcn(nn.Module):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
 
-    def forward(self, mean: Tensor, values_NC: Tensor) -> Tensor:
-        x_ND = torch.sparse.mm(mean, self.first(functional.dropout(values_NC, DROPOUT, self.training)))
+    def forward(self, mean: Tensor, words: Tensor) -> Tensor:
+        """``words`` is sparse: what is 0 need not be dropped."""
+        kept_M = functional.dropout(words.values(), DROPOUT, self.training)
+        words = torch.sparse_coo_tensor(words.indices(), kept_M, words.shape, check_invariants=False, is_coalesced=True)
+        x_ND = torch.sparse.mm(mean, torch.sparse.mm(words, self.first.weight.T) + self.first.bias)
         return torch.sparse.mm(mean, self.second(functional.dropout(torch.relu(x_ND), DROPOUT, self.training)))
 
 
@@ -87,19 +90,19 @@ def gcn_accuracy(corpus: Corpus[Any], seed: int) -> float:
         split: torch.tensor([labels.index(label) for label in own[0].labels]) for split, own in corpus.splits.items()
     }
     values_NC = torch.from_numpy(graph.node_features.numbers_NF)
-    values_NC = values_NC / values_NC.sum(1, keepdim=True).clamp(min=1)
+    words = (values_NC / values_NC.sum(1, keepdim=True).clamp(min=1)).to_sparse().coalesce()
     mean, model = mean_of_neighbours(graph.edges_E2, len(graph)), Gcn(values_NC.shape[1], len(labels))
     layers = [{"params": model.first.parameters(), "weight_decay": DECAY}, {"params": model.second.parameters()}]
     optimizer, best, found = torch.optim.Adam(layers, lr=RATE), 0.0, 0.0
     for step in range(1, STEPS + 1):
-        said_NC = model.train()(mean, values_NC)
+        said_NC = model.train()(mean, words)
         loss = functional.cross_entropy(said_NC[places["train"]], gold["train"])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         if step % 5 == 0:
             with torch.no_grad():
-                best_N = model.eval()(mean, values_NC).argmax(1)
+                best_N = model.eval()(mean, words).argmax(1)
             validation, test = (float((best_N[places[s]] == gold[s]).float().mean()) for s in ("validation", "test"))
             if validation >= best:
                 best, found = validation, test

@@ -14,6 +14,7 @@ from regard.cli.options.strategy import BEAM, DECODING_OPTIONS, GREEDY, choose_s
 from regard.cli.predicting.combinations import check_combination
 from regard.cli.predicting.forecasts import WithFigure, check_figure
 from regard.cli.predicting.inputs import Inputs, from_arguments, from_file, from_standard_input, readable
+from regard.cli.predicting.pictures import WithPictures, beginnings, check_picture
 from regard.cli.predicting.prompting import FewShot, OutputStyle, continue_prompt, interactive_session
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ Examples:
   regard predict runs/shakespeare --interactive
   regard predict runs/mood "the happy cat sleeps"
   regard predict runs/load load.csv --figure tomorrow.svg
+  regard predict runs/digits-pixels half.png --figure whole.png
   regard predict runs/questions "who saw the dog" --context story.txt
 """
 
@@ -100,7 +102,8 @@ def predict(
         help="Context for all questions; without it, question and context are separated by a tab."
     ),
     figure: Path = typer.Option(
-        None, "--figure", metavar="FILE", help="Also draw forecasts with their interval: .svg, .png or .json."
+        None, "--figure", metavar="FILE", 
+        help="Also draw forecasts with their interval (.svg, .png or .json), or pictures that were continued (.png)."
     ),
     engine: str = ENGINE,
     engine_dtype: str = ENGINE_DTYPE,
@@ -110,11 +113,11 @@ def predict(
     """Answer inputs with a trained run, one line per input; or continue a prompt with a language model."""
     given: dict[str, Any] = {**invocation.params, "json": as_json, "jsonl": as_jsonl}
     check_combination(texts, given)
-    if figure is not None:
-        check_figure(figure)
     from regard.runs.load import load
 
     loaded = load(run)
+    if figure is not None:
+        (check_figure if loaded.recipe.data.grey is None else check_picture)(figure)
     check_applicable(loaded, prediction_options(loaded), given)
     loaded = with_engine(loaded, engine, engine_dtype)
     options = strategy_for(loaded, given)
@@ -133,6 +136,9 @@ def members(run: Run, words: list[str]) -> list[str]:
     """Words of the command line; a file that holds several inputs stands for each of them."""
     from regard.runs.asking import members_of
 
+    grey = run.recipe.data.grey
+    if grey is not None:
+        return beginnings(grey, words)
     return [one for word in words for one in members_of(run.task, run.modalities.input, word)]
 
 
@@ -169,7 +175,10 @@ def output_for(run: Run, given: dict[str, Any]) -> Output:
     )  # fmt: skip
     kind = JsonObject if given["json"] else JsonLines if given["jsonl"] else TextLines
     output: Output = kind(rendering)
-    return output if given["figure"] is None else WithFigure(output, given["figure"])
+    if given["figure"] is None:
+        return output
+    grey = run.recipe.data.grey
+    return WithFigure(output, given["figure"]) if grey is None else WithPictures(output, grey, given["figure"])
 
 
 predict.__doc__ = f"{predict.__doc__}\n\n{EXAMPLES}"

@@ -13,12 +13,18 @@ if TYPE_CHECKING:
     from regard.core.symbols import Specials
     from regard.data.corpus import Corpus
     from regard.data.ledger import Ledger
+    from regard.data.modalities.text.grey_levels import GreyLevels
     from regard.data.modalities.text.tokenizers import Tokenizer
 
 class DataPart(Part):
     """Settings from which a corpus is made. Law: the same seed gives the same corpus."""
 
     files_kind: ClassVar[str] = ""  # the kind that reads such examples from files; "": nobody has said
+
+    @property
+    def grey(self) -> GreyLevels | None:
+        """How its texts are pictures of grey values, where they are."""
+        return None
 
     def load(self, seed: int, ledger: Ledger) -> Corpus[Any]:
         raise NotImplementedError(f"{type(self).__name__} does not say how its corpus is made: give it load()")
@@ -53,6 +59,7 @@ DATA = Choices(
         "python-english": "regard.data.sources.text_files:PythonEnglish",
         "python-code": "regard.data.sources.text_files:PythonCode",
         "world-english": "regard.data.sources.text_files:WorldEnglish",
+        "grey-digits": "regard.data.sources.grey_digits:GreyDigits",
         "labelled": "regard.data.sources.labelled:LabelledFiles",
         "pictures": "regard.data.sources.pictures:PictureFiles",
         "sounds": "regard.data.sources.sounds:SoundFiles",

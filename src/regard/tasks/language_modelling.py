@@ -11,11 +11,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple, cast
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple, Self, cast
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.core.answers import Answer
@@ -68,13 +69,21 @@ class LanguageModelConfig(TaskPart):
 
     kind: str = "language-model"
     context: int = Field(256, ge=1)  # tokens that are read at once
-    documents: Literal["joined", "apart"] = "joined"  # apart: attention stays inside a document
+    documents: Literal["joined", "apart", "whole"] = "joined"  # apart: attention stays inside; whole: windows do too
     carry: bool = False  # for recurrent models: the state goes on from window to window
     sample: int = Field(160, ge=0)  # tokens that are written after each validation, to be looked at; 0: none
     prompt: str = ""  # how that sample begins
 
     def example(self, tokenizer: TokenizerPart) -> str:
         return '--prompt "a beginning"'
+
+    @model_validator(mode="after")
+    def _streams_are_joined(self) -> Self:
+        if self.carry and self.documents == "whole":
+            raise ValueError(
+                'task.documents = "whole" begins anew with every document, and carry = true never does; leave one out'
+            )
+        return self
 
     def build(
         self, corpus: Corpus[Any], modalities: Modalities, seed: int
@@ -115,6 +124,29 @@ class TokenWindows(Sequence[TokenWindow]):
         return lengths_N
 
 
+class DocumentWindows(Sequence[TokenWindow]):
+    """Windows that begin with the symbol before a document, and stay in it; a long document has several."""
+
+    def __init__(self, tokens: np.ndarray, context: int, end: int) -> None:
+        self.tokens = tokens
+        ends = np.flatnonzero(tokens == end).tolist()
+        self.spans = [
+            (start, min(start + context, stop))
+            for first, stop in pairwise(ends) for start in range(first, stop, context)
+        ]  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.spans)
+
+    def __getitem__(self, place: Any) -> Any:
+        start, stop = self.spans[place]
+        return TokenWindow(self.tokens[start : stop + 1], place)
+
+    def lengths(self) -> np.ndarray:
+        """How many tokens of each window are read."""
+        return np.array([stop - start for start, stop in self.spans], np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class WindowBatch(TokenBatch):
     """Windows side by side; ``place`` is the number of the first among all windows."""
@@ -144,6 +176,8 @@ class LanguageModelling(RunningTextTask):
         if split not in self.corpus.splits:
             return Examples()
         tokens, context = self.files[split].open(), self.config.context
+        if self.config.documents == "whole":
+            return self.gathered(DocumentWindows(tokens, context, self.tokenizer.specials.eos))
         if split != "train":
             return self.gathered(TokenWindows(tokens, context, whole=False))
         if len(tokens) <= context:
@@ -155,7 +189,7 @@ class LanguageModelling(RunningTextTask):
         first = int(np.random.default_rng((self.seed, epoch)).integers(room))
         return self.gathered(TokenWindows(tokens, context, first, whole=True))
 
-    def gathered(self, windows: TokenWindows) -> Examples:
+    def gathered(self, windows: TokenWindows | DocumentWindows) -> Examples:
         order = partial(stream_order, len(windows), self.config.context) if self.config.carry else None
         return Examples(windows, windows.lengths()[:, None], order=order)
 
@@ -263,7 +297,8 @@ class LanguageModelling(RunningTextTask):
         """What writes on with this model."""
         context = max_length_of(session.model) or self.config.context
         model = cast(Decodable, session.model)
-        return Continuation(model, self.tokenizer, session.device, context, session.engine)
+        lead = (self.tokenizer.specials.eos,) if self.config.documents == "whole" else ()
+        return Continuation(model, self.tokenizer, session.device, context, session.engine, lead)
 
     def predict(self, session: Session, inputs: Sequence[str]) -> list[list[Answer]]:
         """How each text goes on."""

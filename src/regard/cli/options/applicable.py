@@ -46,7 +46,10 @@ def prediction_options(run: Run) -> tuple[OptionGroup, ...]:
             "language models",
         ),
         OptionGroup(("context",), isinstance(task, AnswersQuestions), "runs that answer questions"),
-        OptionGroup(("figure",), isinstance(task, Forecasts), "runs that forecast"),
+        OptionGroup(
+            ("figure",), isinstance(task, Forecasts) or run.recipe.data.grey is not None,
+            "runs that forecast, or continue pictures",
+        ),
     )  # fmt: skip
 
 

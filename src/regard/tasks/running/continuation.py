@@ -39,6 +39,7 @@ class Continuation:
     device: torch.device
     context: int
     other: Engine | None = None
+    lead: tuple[int, ...] = ()  # what stands before every text, where the tokenizer has no symbol for it
 
     def predict(
         self,
@@ -99,7 +100,7 @@ class Continuation:
     def openings(self, prompts: Sequence[str], *, keep_end: bool) -> list[list[int]]:
         """Tokens of every prompt, with room for one more; an empty one is what closes the document before."""
         specials = self.tokenizer.specials
-        lead = [specials.opening] if specials.opening >= 0 else []
+        lead = [specials.opening] if specials.opening >= 0 else [*self.lead]
         openings = [[*lead, *ids] or [specials.eos] for ids in self.tokenizer.encode_batch(list(prompts))]
         if [-1] in openings:
             raise OptionError("this model's tokenizer has no symbol to begin an empty prompt with; give it some text")

@@ -188,9 +188,9 @@ class GraphModality:
         return Drawing(layout(item.edges_E2, len(item)), item.edges_E2) if len(item) <= MOST else None
 
     def axis(self, item: GraphItem) -> Axis:
-        """Its nodes: by the first word that is known of them (the element of an atom), with their names."""
+        """Its nodes: by the first word that is read of them (the element of an atom), with their names."""
         words = item.graph.node_features.words
-        known = next(iter(words.values())) if words else ("",) * len(item)
+        known = next((words[name] for name in self.nodes.known if name in words), ("",) * len(item))
         return Axis(tuple(f"{word} {name}".strip() for word, name in zip(known, item.graph.nodes, strict=True)))
 
     def describe(self, item: GraphItem) -> str:

@@ -162,7 +162,8 @@ def drawn(
     labels = [read[row].example.labels[place] for row, place in every]
     order = np.random.default_rng(seed).permutation(len(every)).tolist()
     seen: Counter[str] = Counter()
-    first, rest = [], []
+    first: list[int] = []
+    rest: list[int] = []
     for index in order:
         seen[labels[index]] += 1
         (first if seen[labels[index]] <= per_class else rest).append(index)

@@ -24,8 +24,8 @@ function graphView() {
   const title = element("h3", { class: "head-title" }), sentence = element("p", { class: "quiet" });
   const classes = element("div"), told = element("div", { class: "strongest", "aria-live": "polite" });
   const grid = element("div", { class: "thumbs" }), gridTitle = element("h3");
-  const panel = element("div", { class: "seen" },
-    element("div", { class: "seen-left wide-graph" }, title, picture, element("p", { class: "quiet" },
+  const panel = element("div", { class: "seen drawn-graph" },
+    element("div", { class: "seen-left" }, title, picture, element("p", { class: "quiet" },
       "Thin lines are edges; an arc leads from the node with the ring to each that it reads, the thicker the more. A node's ",
       "shade is its weight: ", element("span", { class: "legend" }), " 0 to the greatest. Point at a node, or press the ",
       "arrow keys; a click holds it."), sentence),
@@ -52,7 +52,8 @@ function graphView() {
       const node = drawn("g", { class: "node" }, drawn("title", {}, label(text().tokens[place])),
         drawn("circle", { cx: x.toFixed(1), cy: y.toFixed(1), r: radius.toFixed(1) }),
         drawn("text", { x: x.toFixed(1), y: y.toFixed(1), class: "inside", "font-size": (1.05 * radius).toFixed(1) }, inside),
-        drawn("text", { x: (x + 0.9 * radius).toFixed(1), y: (y - 0.9 * radius).toFixed(1), class: "beside" }, beside));
+        drawn("text", { x: (x + (x > 0.8 * width ? -0.9 : 0.9) * radius).toFixed(1), y: (y - radius).toFixed(1),
+          class: "beside", "text-anchor": x > 0.8 * width ? "end" : "start" }, beside));
       node.addEventListener("pointerenter", () => { pointed = place; paint(); });
       node.addEventListener("click", () => { pointed = null; change({ side: "row", at: place }); });
       return node;
@@ -115,7 +116,7 @@ function graphView() {
     spots.forEach((spot, place) => {
       context.beginPath();
       context.arc(...middle(spot), dot, 0, 7);
-      context.fillStyle = css(weightColours, weights ? weightShade(weights[place], most) : 0);
+      context.fillStyle = css(weightColours, weights ? Math.round(255 * weights[place] / most) : 0);
       context.fill();
       context.lineWidth = place === at ? 4 : 1;
       context.globalAlpha = place === at ? 1 : 0.4;
@@ -141,7 +142,7 @@ function graphView() {
     const most = known ? Math.max(...known, SMALLEST) : 1;
     const best = new Set(known ? greatest(known, 6).filter((place) => known[place] >= ARC) : []);
     nodes.forEach((node, place) => {
-      const shade = known ? weightShade(known[place], most) : 0;
+      const shade = known ? Math.round(255 * known[place] / most) : 0;
       const [, circle, inside, beside] = node.children;
       circle.style.fill = css(weightColours, shade);
       inside.style.fill = inkOn(weightColours, shade);

@@ -64,7 +64,7 @@ function start() {
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; tellView({}); } });
 
   function tell() {
-    title.textContent = PICTURES ? text().text.split(/[\\/]/).at(-1) : text().text;
+    title.textContent = PICTURES || text().graph ? text().text.split(/[\\/]/).at(-1) : text().text;
     title.title = text().text;
     title.className = text().text.length > 160 ? "long" : "";
     notes.replaceChildren(...text().left_out.map((sentence) => element("p", { class: "missing" }, sentence)));
