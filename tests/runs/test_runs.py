@@ -29,7 +29,7 @@ from regard.runs.recipe import Recipe
 from regard.runs.significance import significance
 from regard.runs.train import Trained, load_corpus
 from regard.training import checkpoints
-from tests.graph_files import write_molecules, write_tu
+from tests.graph_files import write_citations, write_molecules, write_tu
 
 TINY = (
     "data.train_size=1500", "data.validation_size=30", "data.test_size=20", "data.symbols=6", "data.maximum_length=5",
@@ -474,6 +474,7 @@ def write_idx_pair(folder: Path, images: str, count: int) -> None:
 def write_graphs(folder: Path) -> None:
     """Everything that a recipe of graphs may want, in one folder."""
     write_tu(folder / "MUTAG", 60)
+    write_citations(folder / "cora", 60)
     for split, count in (("train", 60), ("test", 7)):
         write_molecules(folder / f"solubility.{split}.sdf", count, "SOL")
 
@@ -536,9 +537,13 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
         shape = write_pictures(tmp_path / "data", shipped.data)
         small = ["data.validation_size=10", "model.width=16", "training.batch_tokens=16"]
         settings = ["training.steps=3", f"data.folder={tmp_path / 'data'}", *small]
+    if shipped.data.kind == "grey-digits":
+        settings = ["training.steps=3", "model.width=16", "decoding.max_length=4"]
     if shipped.input.kind == "graph":
         write_graphs(tmp_path / "data")
         settings = ["training.steps=3", "data.validation_size=5", "model.width=16", f"data.folder={tmp_path / 'data'}"]
+    if shipped.data.kind == "graph-nodes":
+        settings += ["data.test_size=10", "data.per_class=10"]
     if shipped.input.kind == "series":
         settings = series_settings(shipped, tmp_path / "data")
     if shipped.data.kind == "text":
@@ -553,7 +558,9 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
         assert len(regard.load(tmp_path / "run").predict([np.zeros(shape, np.uint8)])) == 1
         return
     if shipped.input.kind == "graph":
-        assert len(regard.load(tmp_path / "run").predict([f"{tmp_path / 'data' / shipped.data.train[0].file}#2"])) == 1
+        number = 102 if shipped.data.kind == "graph-nodes" else 2
+        asked = f"{tmp_path / 'data' / shipped.data.train[0].file}#{number}"
+        assert len(regard.load(tmp_path / "run").predict([asked])) == 1
         return
     gap = {"masked-language-model": " [MASK]", "question-answering": "\tthe house"}.get(shipped.task.kind, "")
     assert len(regard.load(tmp_path / "run").predict([f"the small house{gap}", f"a{gap} b"])) == 2

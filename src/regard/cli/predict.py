@@ -102,7 +102,7 @@ def predict(
         help="Context for all questions; without it, question and context are separated by a tab."
     ),
     figure: Path = typer.Option(
-        None, "--figure", metavar="FILE", 
+        None, "--figure", metavar="FILE",
         help="Also draw forecasts with their interval (.svg, .png or .json), or pictures that were continued (.png)."
     ),
     engine: str = ENGINE,
