@@ -21,14 +21,14 @@ function nodeName(place) {
 
 function graphView() {
   const picture = drawn("svg", { class: "graph", role: "application", tabindex: "0" });
-  const title = element("h3", { class: "head-title" }), sentence = element("p", { class: "quiet" });
+  const title = element("h3", { class: "head-title" });
   const classes = element("div"), told = element("div", { class: "strongest", "aria-live": "polite" });
   const grid = element("div", { class: "thumbs" }), gridTitle = element("h3");
   const panel = element("div", { class: "seen drawn-graph" },
     element("div", { class: "seen-left" }, title, picture, element("p", { class: "quiet" },
       "Thin lines are edges; an arc leads from the node with the ring to each that it reads, the thicker the more. A node's ",
       "shade is its weight: ", element("span", { class: "legend" }), " 0 to the greatest. Point at a node, or press the ",
-      "arrow keys; a click holds it."), sentence),
+      "arrow keys; a click holds it.")),
     element("div", { class: "seen-right" }, element("div", { class: "seen-top" }, classes, told),
       element("section", { "aria-label": "Every head" }, gridTitle, grid)));
   let built = -1, buttons = [], nodes = [], arcs = null, pointed = null, spots = [], radius = 12;
@@ -175,7 +175,6 @@ function graphView() {
       if (what.text !== undefined && what.head === undefined) now.at = firstNode();
       for (const button of buttons) button.setAttribute("aria-pressed", String(button.place === now.head));
       title.textContent = headName();
-      sentence.textContent = statisticsOf()?.sentence ?? "";
       paint();
     },
   };
