@@ -27,9 +27,12 @@ LAST = "body.layers.0.attention"
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> regard.Run:
     folder = tmp_path_factory.mktemp("graphs")
-    graphs = [joined_rings([3 + number % 4, 4]) for number in range(30)]
+    graphs = [
+        {**joined_rings([3 + number % 4, 3 + number // 4]), "label": "odd" if number % 2 else "even"}
+        for number in range(30)
+    ]
     (folder / "rings.jsonl").write_text("".join(json.dumps(one) + "\n" for one in graphs))
-    (folder / GRAPH).write_text(json.dumps(graphs[2]))
+    (folder / GRAPH).write_text(json.dumps(graphs[6]))
     recipe = {
         "data": {"kind": "graphs", "train": str(folder / "rings.jsonl"), "validation_size": 3},
         "input": {"kind": "graph", "structure": {"degree": 3}},
