@@ -19,6 +19,7 @@ from regard.runs.evaluate import evaluate
 from regard.runs.recipe import Recipe
 from regard.tasks import TASKS
 from tests.inspection.picture_runs import drawn
+from tests.laws.counted import asked_files
 
 SMALL = ("data.train_size=60", "data.validation_size=11", "data.test_size=13", "training.batch_tokens=256",
          "training.threads=1")  # fmt: skip
@@ -34,8 +35,11 @@ BASES: dict[str, tuple[str, ...]] = {
     "language-model": ("gpt-small-world", "task.context=16", "task.sample=0"),
     "forecasting": ("waves", "training.batch_tokens=1536"),
     "regression": ("leaves.toml", "training.batch_tokens=40"),
+    "node-classification": ("rings.toml", "training.batch_tokens=40"),
+    "link-prediction": ("rings.toml", "training.batch_tokens=40"),
 }
-OF_OTHER_DATA = ("forecasting", "regression")
+RINGS = {"node-classification": "graph-nodes", "link-prediction": "graph-links"}
+OF_OTHER_DATA = ("forecasting", "regression", *RINGS)
 """What is not made by the small world or a toy, and has no such sizes."""
 
 
@@ -52,6 +56,16 @@ def leaves(folder: Path) -> Path:
         recipe["data"][split] = str(folder / f"{split}.json")
     (folder / "leaves.toml").write_text(Recipe.of(recipe).to_toml(), encoding="utf-8")
     return folder / "leaves.toml"
+
+
+def rings(folder: Path, kind: str) -> Path:
+    """A recipe that asks about nodes or edges of rings."""
+    recipe: dict[str, Any] = {
+        "data": asked_files(RINGS[kind]), "input": {"kind": "graph", "structure": {"degree": 4}},
+        "task": {"kind": kind}, "model": {"kind": "graph-transformer", "layers": 1, "heads": 2, "width": 8},
+    }  # fmt: skip
+    (folder / "rings.toml").write_text(Recipe.of(recipe).to_toml(), encoding="utf-8")
+    return folder / "rings.toml"
 
 
 def compared(folder: Path, base: str, *settings: str, widths: tuple[int, ...] = (8, 16)) -> Comparison:
@@ -84,6 +98,8 @@ def test_recipes_of_every_task_are_compared_by_its_own_figures(kind: str, tmp_pa
         settings = [*settings, "training.threads=1"]
     else:
         settings = [*settings, *SMALL]
+    if kind in RINGS:
+        base = str(rings(tmp_path, kind))
     made = compared(tmp_path / "made", str(leaves(tmp_path)) if kind == "regression" else base, *settings)
     _, told, page, markdown = reported(made)
     task = made.recipes[0].task
