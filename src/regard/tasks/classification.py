@@ -279,9 +279,7 @@ class Classification:
         return [self.ranked(row_C) for row_C in self.figures(session, items, figure)]
 
     def ranked(self, figures_C: np.ndarray) -> list[LabelAnswer]:
-        """All labels, that of the largest figure first."""
-        order = np.argsort(-figures_C, kind="stable")
-        return [label_answer(self.labels[place], float(figures_C[place])) for place in order]
+        return ranked_labels(self.labels, figures_C)
 
     def predict(self, session: Session, inputs: Sequence[Any]) -> list[list[Answer]]:
         """The labels of each input, the most probable first; their score is the probability."""
@@ -376,6 +374,12 @@ class Decoded(Sequence[Classified]):
         """As training sees it."""
         one = self.encoded(place)
         return one._replace(item=self.modality.augment(one.item, generator))
+
+
+def ranked_labels(labels: Sequence[str], figures_C: np.ndarray) -> list[LabelAnswer]:
+    """All labels, that of the largest figure first."""
+    order = np.argsort(-figures_C, kind="stable")
+    return [label_answer(labels[place], float(figures_C[place])) for place in order]
 
 
 def label_answer(label: str, share: float) -> LabelAnswer:

@@ -31,7 +31,7 @@ from regard.data.tables import distinct
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
 from regard.tasks.augmented import augmented
-from regard.tasks.classification import ERRORS_LISTED, FIGURES, label_answer
+from regard.tasks.classification import ERRORS_LISTED, FIGURES, ranked_labels
 from regard.tasks.graphs.encoding import Asked, AskedBatch, GraphItems, flat_places, gathered
 from regard.tasks.graphs.node_yardsticks import node_yardsticks
 from regard.tasks.labels import check_known_labels, check_two_labels
@@ -207,9 +207,7 @@ class NodeClassification:
         return found
 
     def ranked(self, figures_C: np.ndarray) -> list[LabelAnswer]:
-        """All labels, that of the largest figure first."""
-        order = np.argsort(-figures_C, kind="stable")
-        return [label_answer(self.labels[place], float(figures_C[place])) for place in order]
+        return ranked_labels(self.labels, figures_C)
 
     def predict(self, session: Session, inputs: Sequence[Any]) -> list[list[Answer]]:
         """The labels of each node, the most probable first; their score is the probability."""

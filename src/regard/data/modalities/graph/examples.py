@@ -46,8 +46,25 @@ class LabelledGraph(OfClass):
         return cls(Graph.from_record(fields.pop("graph")), **fields)
 
 
+class OfParts:
+    """An example that asks about parts of a graph; ``number`` is the graph's place in ``origin``, counted from 1."""
+
+    __slots__ = ()
+    raw: Graph
+    number: int
+    origin: str
+
+    @property
+    def input(self) -> Graph:
+        return self.raw
+
+    @property
+    def source(self) -> str:
+        return f"{self.origin}#{self.number}"
+
+
 @dataclass(frozen=True, slots=True)
-class LabelledNodes:
+class LabelledNodes(OfParts):
     """A graph, some of its nodes, and the class of each of them. Others may be asked about in another split: of them
     the model sees all but the class. ``number`` is the graph's place in ``origin``, counted from 1."""
 
@@ -57,14 +74,6 @@ class LabelledNodes:
     number: int = 1
     line: int = 1
     origin: str = ""
-
-    @property
-    def input(self) -> Graph:
-        return self.raw
-
-    @property
-    def source(self) -> str:
-        return f"{self.origin}#{self.number}"
 
     def key(self) -> Hashable:
         return self.raw.digest, self.places
@@ -86,7 +95,7 @@ class LabelledNodes:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedEdges:
+class AskedEdges(OfParts):
     """A graph without some of its edges, and pairs of nodes; of each is said whether they were joined. Where no pairs
     are named they are drawn anew in every epoch: edges of the graph, which are then hidden, and as many pairs without
     one."""
@@ -97,14 +106,6 @@ class AskedEdges:
     number: int = 1
     line: int = 1
     origin: str = ""
-
-    @property
-    def input(self) -> Graph:
-        return self.raw
-
-    @property
-    def source(self) -> str:
-        return f"{self.origin}#{self.number}"
 
     def key(self) -> Hashable:
         return self.raw.digest, self.pairs_M2
