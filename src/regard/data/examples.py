@@ -106,6 +106,25 @@ class OfClass:
         return self.label
 
 
+@dataclass(frozen=True, slots=True)
+class OneLabelled(OfClass, Generic[Raw]):
+    """One input that is no text, and the class that it belongs to; ``line`` is its place in ``origin``, from 1."""
+
+    raw: Raw
+    label: str
+    group: str = ""
+    line: int = 0
+    origin: str = ""
+
+    @property
+    def input(self) -> Raw:
+        return self.raw
+
+    @property
+    def source(self) -> str:
+        return str(self.raw)
+
+
 class InTexts(ABC):
     """An example that is read as one side, however many texts there are in it."""
 
