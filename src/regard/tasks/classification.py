@@ -15,9 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.core.answers import Answer, LabelAnswer
-from regard.core.batch import Batch, Examples
+from regard.core.batch import Examples, InputBatch
 from regard.core.errors import DataError
-from regard.core.inputs import Inputs
 from regard.core.metrics import Metric, share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
@@ -112,23 +111,17 @@ class Classified(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ClassBatch(Batch):
-    """Inputs and their classes; ``positions`` of the inputs are read. Mixed inputs have two classes, the first of them
+class ClassBatch(InputBatch):
+    """Inputs and their classes. Mixed inputs have two classes, the first of them
     with the share ``shares_B``."""
 
-    inputs: Inputs
     labels_B: Tensor
-    positions: int
     seconds_B: Tensor | None = None
     shares_B: Tensor | None = None
 
     @property
     def loss_terms(self) -> int:
         return len(self.labels_B)
-
-    @property
-    def tokens(self) -> int:
-        return self.positions
 
 
 class Classification:
@@ -198,9 +191,9 @@ class Classification:
         positions = sum(self.modality.size(one.item) for one in items)
         labels_B = torch.tensor([one.label for one in items])
         if all(one.share == 1.0 for one in items):
-            return ClassBatch(inputs, labels_B, positions)
+            return ClassBatch(inputs, positions, labels_B)
         seconds_B = torch.tensor([one.second if one.second >= 0 else one.label for one in items])
-        return ClassBatch(inputs, labels_B, positions, seconds_B, torch.tensor([one.share for one in items]))
+        return ClassBatch(inputs, positions, labels_B, seconds_B, torch.tensor([one.share for one in items]))
 
     # -- probes ---------------------------------------------------------------------------------------------
 
