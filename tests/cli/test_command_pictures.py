@@ -41,7 +41,7 @@ def test_training_counts_pictures_and_files(told: tuple[Path, str]) -> None:
     _, said = told
     assert "pictures/s" in said
     assert "tokens" not in said
-    assert "2 files skipped (no readable picture), 1 file duplicated (the same as an earlier example)" in said
+    assert "2 files skipped (not a readable picture), 1 file duplicated (the same as an earlier example)" in said
 
 
 def test_a_prompt_is_for_language_models(told: tuple[Path, str]) -> None:

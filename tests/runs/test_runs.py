@@ -378,7 +378,7 @@ def test_weights_of_the_right_shape_that_are_not_this_runs_are_noticed(copied: P
         regard.load(copied)
     assert str(caught.value) == (
         f"{copied}: modified since training, by the hashes in summary.json: model.safetensors; put the run's own "
-        "back, or remove summary.json to take what is there at its word"
+        "back, or remove summary.json to accept the files as they are"
     )
     (copied / "summary.json").unlink()
     assert regard.load(copied).predict(["a b"])
@@ -611,7 +611,7 @@ def test_splits_that_were_set_aside_stay_those_that_were_drawn(tmp_path: Path) -
     with pytest.raises(RunError, match=r"validation\.jsonl is not.* it holds lines that are not JSON"):
         scored_corpus(run.folder, drawn_again)
     (out / "validation.jsonl").write_text('{"text": "a"}\n', encoding="utf-8")
-    with pytest.raises(RunError, match=r"validation\.jsonl holds other things than examples of kind Pair"):
+    with pytest.raises(RunError, match=r"validation\.jsonl holds something other than examples of kind Pair"):
         scored_corpus(run.folder, drawn_again)
     (out / "summary.json").unlink()
     with pytest.raises(RunError, match=r"the training files are not those with which .*run was begun.*begin a new run"):
@@ -620,6 +620,6 @@ def test_splits_that_were_set_aside_stay_those_that_were_drawn(tmp_path: Path) -
 
 def test_a_disk_that_is_full_when_figures_are_written_is_told_with_the_remedy(tmp_path: Path) -> None:
     journal = MetricsFile(tmp_path / "gone" / "metrics.jsonl", every=1)
-    remedy = r"metrics\.jsonl could not be written: .*Free some space, then go on with --resume"
+    remedy = r"metrics\.jsonl could not be written: .*Free some space, then continue with --resume"
     with pytest.raises(RunError, match=remedy):
         journal.on_step(1, {"loss": 1.0})

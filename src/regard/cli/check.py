@@ -48,7 +48,7 @@ def line(one: Any) -> str:
     mark = "[green]✓[/green]" if one.holds else "[bold red]✗[/bold red]"
     first = f"the same {one.unit}s"
     if one.first >= 0:
-        first = f"first other {one.unit} at position {one.first + 1}: {one.token!r}, {one.other!r}"
+        first = f"first different {one.unit} at position {one.first + 1}: {one.token!r}, {one.other!r}"
     figures = f"{one.difference:.1e} (at most {one.tolerance:.1e}), {escape_markup(first)}"
     return f"{mark}  {one.name.ljust(12)} {escape_markup(one.what)}: {figures}"
 

@@ -199,7 +199,7 @@ class FillMask(Pipeline):
         for word, ids in zip(words, found, strict=True):
             if len(ids) > 1:
                 first = tokenizer.token(ids[0])
-                warnings.warn(f"the target {word!r} is no single piece; its first, {first!r}, is used", stacklevel=4)
+                warnings.warn(f"the target {word!r} is not a single piece; its first, {first!r}, is used", stacklevel=4)
         return [ids[0] for ids in found]
 
     def filled(self, row: Sequence[int], place: int, guesses: Sequence[Any]) -> list[dict[str, Any]]:

@@ -60,7 +60,7 @@ FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
     "sigmoid": torch.sigmoid,
     "none": lambda logits_BC: logits_BC,
 }
-"""What is told of each class: its probability among all, by itself alone, or its logit."""
+"""What is reported for each class: its probability among all, by itself alone, or its logit."""
 
 
 class ClassificationConfig(TaskPart):

@@ -292,7 +292,7 @@ def test_one_label_and_conflicting_and_single_ones_are_told(tmp_path: Path) -> N
     write(tmp_path, {"b.csv": table(100, labels=("ham",) * 12 + ("spam",)) + f"{sentence(0)},spam\nalone,rare\n"})
     warnings = "\n".join(look(tmp_path, "b.csv").warnings)
     assert "1 label has one example only, from which little can be learned: rare" in warnings
-    assert "91 % are ham: to say so always is right so often" in warnings
+    assert "91 % are ham: always predicting it is right that often" in warnings
     assert "1 input has different labels in different rows" in warnings
 
 

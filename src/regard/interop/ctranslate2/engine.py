@@ -151,7 +151,7 @@ class Ctranslate2Engine:
         among inputs of that limit.
         """
         if isinstance(self.speaker, Translator) and prompts is not None and any(prompts):
-            raise OptionError("answers that begin with a prompt are not asked of CTranslate2; use --engine torch")
+            raise OptionError("answers that begin with a prompt are not supported by CTranslate2; use --engine torch")
         if not inputs:
             return []
         if numbers:  # another part of the same inputs draws other random numbers

@@ -108,7 +108,7 @@ def test_settings_that_do_not_fit_are_refused() -> None:
         modality(features={"kind": "log-mel", "bins": 400})
     with pytest.raises(RecipeError, match="pitch_masks hide bands of pitch"):
         modality(features={"kind": "waveform"}, augmentation={"pitch_masks": 1})
-    with pytest.raises(RecipeError, match="is no range of decibels"):
+    with pytest.raises(RecipeError, match="is not a range of decibels"):
         modality(augmentation={"noise": [3.0]})
     with pytest.raises(RecipeError, match="there are none; set time_masks"):
         modality(augmentation={"time_mask": 3})

@@ -61,7 +61,7 @@ def class_folders(given: Given, fits: Callable[[Path], bool]) -> ClassFolders | 
 def check_classes(folder: Path, labels: Sequence[str], what: str) -> None:
     if len(set(labels)) < FEWEST:
         raise DataError(
-            f"{folder} has {what} in one folder only, {labels[0]!r}, so there is nothing to tell apart; a folder for "
+            f"{folder} has {what} in one folder only, {labels[0]!r}, so there is nothing to classify; a folder for "
             "each class is expected, with two classes at least"
         )
 

@@ -15,7 +15,7 @@ from regard.data.prefetch import prefetch
 from regard.data.readers import missing_files, summarise
 from regard.data.tables import as_text, read_table
 
-UNREADABLE, TRUNCATED, SILENT = "no readable sound", "truncated", "silent"
+UNREADABLE, TRUNCATED, SILENT = "not a readable sound", "truncated", "silent"
 DIGEST_BYTES = 16
 
 

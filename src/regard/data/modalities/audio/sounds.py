@@ -63,8 +63,8 @@ class Waveform:
     def __post_init__(self) -> None:
         if self.samples_N.ndim != 1 or not len(self.samples_N) or not np.isfinite(self.samples_N).all():
             raise DataError(
-                f"an array of shape {self.samples_N.shape} is no sound; finite samples of one channel are expected, as "
-                "a line of numbers from −1 to 1"
+                f"an array of shape {self.samples_N.shape} is not a sound; finite samples of one channel are expected, "
+                "as a line of numbers from −1 to 1"
             )
 
     def __str__(self) -> str:

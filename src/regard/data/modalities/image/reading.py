@@ -23,7 +23,7 @@ from regard.data.modalities.image.verifying import Verify, digest, verify_files
 from regard.data.readers import missing_files, summarise
 from regard.data.tables import as_text, read_table
 
-UNREADABLE = "no readable picture"
+UNREADABLE = "not a readable picture"
 
 
 class PictureOptions(NamedTuple):
@@ -141,7 +141,7 @@ def read_lined_pictures(
         names = ", ".join(path.name for path in files)
         raise DataError(
             f"{names}: {count:,} pictures, but {len(found):,} labels in {origin}; check that the files belong together "
-            "and were fetched whole"
+            "and were downloaded completely"
         )
     found = named_classes(found, options.classes, origin)
     places = [(path, index, pixels) for path, own in zip(files, held) for index, pixels in enumerate(own)]

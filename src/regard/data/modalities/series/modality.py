@@ -106,8 +106,8 @@ class SeriesModality:
         if texts and all(map(is_number, texts)):
             return self.checked(Series(np.array([[float(text)] for text in texts]), self.channels[:1]))
         raise DataError(
-            f"there is no file {argument!r}, and these are no numbers; this run reads series: give the path of a table "
-            f"with {', '.join(self.channels)}, of a .ts file, or numbers with spaces between them"
+            f"there is no file {argument!r}, and these are not numbers; this run reads series: give the path of a "
+            f"table with {', '.join(self.channels)}, of a .ts file, or numbers with spaces between them"
         )
 
     def checked(self, series: Series) -> Series:
