@@ -366,7 +366,7 @@ def test_another_precision_is_said(tmp_path: Path) -> None:
     again, seen = make_loop(tmp_path)
     assert again.resume()
     assert seen.sayings == [
-        "this run was trained in bfloat16 and goes on in float32: sums are rounded differently; "
+        "this run was trained in bfloat16 and continues in float32: sums are rounded differently; "
         "set training.precision=bfloat16 for bit-identical weights"
     ]
 

@@ -257,7 +257,7 @@ def test_wishes_that_do_not_fit_are_refused(wishes: dict[str, str], message: str
         ("a.csv", table(9) + '"a b\n', "but line 11 has 1 (of 11 rows). Cells with a separator"),
         ("a.csv", "text,text\na,b\n", "its first line names 'text' more than once; rename one of them"),
         ("a.csv", table(40, labels=("ham",)),
-         "a.csv: 'label' is the same in all rows, so there is nothing to tell apart by it"),
+         "a.csv: 'label' is the same in all rows, so there is nothing to classify by it"),
         ("a.jsonl", '{"text": "a"}\n[]\n{"text": \n', "but line 2: list instead of an object; line 3: broken JSON"),
         ("a.json", json.dumps([{"text": "a"}] * 3),
          "is one JSON list of 3 objects; one object a line is read here. Write it"),
