@@ -334,18 +334,11 @@ def test_a_foreign_file_is_named(name: str, content: str, words: str, copied: Pa
     assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("summary.json", "[1]", "summary.json holds no JSON object, as it should, but a list"),
-        ("scores.json", "[1]", "scores.json holds no JSON object, as it should, but a list"),
-    ],
-)
-def test_a_foreign_object_is_named(name: str, content: str, words: str, copied: Path) -> None:
-    (copied / name).write_text(content, encoding="utf-8")
-    with pytest.raises(RunError) as caught:
+@pytest.mark.parametrize("name", ["summary.json", "scores.json"])
+def test_a_foreign_object_is_named(name: str, copied: Path) -> None:
+    (copied / name).write_text("[1]", encoding="utf-8")
+    with pytest.raises(RunError, match=f"{name} holds no JSON object, as it should, but a list"):
         _ = regard.load(copied).alignment_head
-    assert words in str(caught.value)
 
 
 def test_a_summary_that_is_none_can_be_written_again(copied: Path) -> None:

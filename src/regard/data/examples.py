@@ -106,15 +106,11 @@ class OfClass:
         return self.label
 
 
-@dataclass(frozen=True, slots=True)
-class OneLabelled(OfClass, Generic[Raw]):
-    """One input that is no text, and the class that it belongs to; ``line`` is its place in ``origin``, from 1."""
+class OneInput(Generic[Raw]):
+    """An example with one input, which is not a text."""
 
+    __slots__ = ()
     raw: Raw
-    label: str
-    group: str = ""
-    line: int = 0
-    origin: str = ""
 
     @property
     def input(self) -> Raw:
@@ -123,6 +119,17 @@ class OneLabelled(OfClass, Generic[Raw]):
     @property
     def source(self) -> str:
         return str(self.raw)
+
+
+@dataclass(frozen=True, slots=True)
+class OneLabelled(OneInput[Raw], OfClass):
+    """One input, and the class that it belongs to; ``line`` is its place in ``origin``, from 1."""
+
+    raw: Raw
+    label: str
+    group: str = ""
+    line: int = 0
+    origin: str = ""
 
 
 class InTexts(ABC):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from regard.core.config import Choices, Part
-from regard.core.errors import OptionError
+from regard.core.errors import DataError, OptionError
 
 if TYPE_CHECKING:
     from regard.data import TokenizerPart
@@ -54,6 +54,16 @@ class ModalityPart(Part):
     def taken_over(self, theirs: Modalities) -> Modalities:
         """What another run learned, by these settings."""
         return theirs
+
+
+def named_file(argument: str, one: str) -> Path:
+    """A word of the command line as the path of a file; ``one`` is what it should be: picture."""
+    path = Path(argument).expanduser()
+    if not path.exists():
+        raise DataError(f"there is no file {argument!r}; this run reads {one}s: give the path of one")
+    if path.is_dir():
+        raise DataError(f"{path} is a folder, but one {one} is expected; name the file")
+    return path
 
 
 def check_not_cut(inputs: str, max_length: int, keep: str, remedy: str = "") -> None:

@@ -5,20 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from regard.core.errors import DataError
+from regard.data.class_files import class_files
 from regard.data.examples import Labelled
 from regard.data.ledger import Ledger
 from regard.data.readers import COMPRESSIONS, read_lines, summarise
-
-
-def class_files(folder: Path) -> list[tuple[str, Path]]:
-    """``folder/class/…/name.txt``: every file that is not hidden, after the name of the folder below ``folder``."""
-    classes = sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
-    return [
-        (own.name, path)
-        for own in classes
-        for path in sorted(own.rglob("*"))
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(own).parts)
-    ]
 
 
 def read_class_folders(folder: Path, split: str, ledger: Ledger) -> list[Labelled[str]]:

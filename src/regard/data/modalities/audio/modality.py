@@ -18,7 +18,7 @@ from regard.core.files import read_object, write_json
 from regard.core.inputs import Axis, Inputs
 from regard.core.ports import Arrays
 from regard.data import TokenizerPart
-from regard.data.modalities import ModalityPart, check_not_cut
+from regard.data.modalities import ModalityPart, check_not_cut, named_file
 from regard.data.modalities.audio.augmenting import UNCHANGED, Augmentation, Change, changed_samples, hide
 from regard.data.modalities.audio.decoding import Cache, is_silent, read_sound
 from regard.data.modalities.audio.drawing import drawn, summary
@@ -124,11 +124,7 @@ class AudioModality:
 
     def parse(self, argument: str) -> SoundFile:
         """A word of the command line is a path; what is no sound is refused before anything else happens."""
-        path = Path(argument).expanduser()
-        if not path.exists():
-            raise DataError(f"there is no file {argument!r}; this run reads sounds: give the path of one")
-        if path.is_dir():
-            raise DataError(f"{path} is a folder, but one sound is expected; name the file")
+        path = named_file(argument, "sound")
         found = read_sound(path)
         if is_silent(found.samples_N):
             raise DataError(f"{path} is silent; check how it was recorded")

@@ -9,7 +9,7 @@ from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 import numpy as np
 
 from regard.core.errors import DataError
-from regard.data.examples import OneLabelled
+from regard.data.examples import OneInput, OneLabelled
 
 
 @runtime_checkable
@@ -112,21 +112,13 @@ class LabelledSound(OneLabelled[Any]):
 
 
 @dataclass(frozen=True, slots=True)
-class SpokenText:
+class SpokenText(OneInput[Any]):
     """A sound and the text that is heard in it."""
 
     raw: Any
     target: str
     line: int = 0
     origin: str = ""
-
-    @property
-    def input(self) -> Sound:
-        return self.raw
-
-    @property
-    def source(self) -> str:
-        return str(self.raw)
 
     def key(self) -> Hashable:
         return key_of(self.raw)

@@ -17,7 +17,7 @@ from regard.core.files import read_object, write_json
 from regard.core.inputs import Axis, Inputs
 from regard.core.ports import Arrays
 from regard.data import TokenizerPart
-from regard.data.modalities import ModalityPart, check_not_cut
+from regard.data.modalities import ModalityPart, check_not_cut, named_file
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.image.augmenting import UNCHANGED, Augmentation, Change, apply_changes
 from regard.data.modalities.image.decoding import Raw, picture_size, read_batch
@@ -172,11 +172,7 @@ class ImageModality:
 
     def parse(self, argument: str) -> Picture:
         """A word of the command line is a path; what is no picture is refused before anything else happens."""
-        path = Path(argument).expanduser()
-        if not path.exists():
-            raise DataError(f"there is no file {argument!r}; this run reads pictures: give the path of one")
-        if path.is_dir():
-            raise DataError(f"{path} is a folder, but one picture is expected; name the file")
+        path = named_file(argument, "picture")
         with opened(str(path)) as image:
             image.load()
         return Picture(str(path))
