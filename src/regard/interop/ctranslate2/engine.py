@@ -136,15 +136,10 @@ class Ctranslate2Engine:
         return loaded
 
     def predict(
-        self,
-        inputs: Sequence[Sequence[int]],
-        options: Strategy,
-        *,
-        prompts: Sequence[Sequence[int]] | None = None,
-        progress: Progress | None = None,
-        watch: Callable[[Sequence[int]], Watch] | None = None,
+        self, inputs: Sequence[Sequence[int]], options: Strategy, *, prompts: Sequence[Sequence[int]] | None = None,
+        progress: Progress | None = None, watch: Callable[[Sequence[int]], Watch] | None = None,
         numbers: Sequence[int] | None = None,
-    ) -> list[list[Hypothesis]]:
+    ) -> list[list[Hypothesis]]:  # fmt: skip
         """One list of hypotheses, best first, for each input, in the order of the inputs.
 
         A batch is given the limit of its longest input; those with more to say than their own limit are asked again
