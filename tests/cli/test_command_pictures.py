@@ -60,7 +60,7 @@ def test_one_class_is_nothing_to_tell_apart(tmp_path: Path) -> None:
     recipe = tmp_path / "one.toml"
     recipe.write_text('[data]\nkind = "pictures"\ntrain = "one"\nvalidation_size = 0\n', encoding="utf-8")
     found = regard("train", recipe, "--out", tmp_path / "run", *SMALL).error
-    assert "there is only one class: the labels are circle; at least two are needed" in found
+    assert "there is only one class, 'circle'; at least two are needed" in found
 
 
 def test_labels_that_training_has_not_seen_are_named(told: tuple[Path, str], tmp_path: Path) -> None:

@@ -319,7 +319,7 @@ def test_splits_are_known_by_their_names_in_a_list_in_a_folder_and_beside(tmp_pa
     assert "left aside: sample_submission.csv" in told(found)
     assert "left aside: README.md" in told(found)
     assert "dev.csv validates what is learned, by its name" in told(found)
-    assert "6 of 6 rows for validation are for training too, so scores would flatter" in told(found)
+    assert "6 of 6 rows for validation are for training too, so scores on them would be too high" in told(found)
     alone = look(tmp_path / "d", "test.csv")
     assert alone.data["train"] == expected["test"]
     message = refusal(tmp_path / "d", "dev.csv", "test.csv")

@@ -114,7 +114,7 @@ def test_settings_that_do_not_fit_are_refused() -> None:
         modality(augmentation={"time_mask": 3})
     with pytest.raises(OptionError, match=r"set input.seconds if long ones are to be cut"):
         modality().limited(5, "start")
-    with pytest.raises(DataError, match=r"an array of shape \(2, 2\) is no sound"):
+    with pytest.raises(DataError, match=r"an array of shape \(2, 2\) is not a sound"):
         Waveform(np.zeros((2, 2), np.float32), RATE)
 
 

@@ -92,7 +92,7 @@ def test_a_truncated_file_is_told_from_a_broken_one(tmp_path: Path) -> None:
 
 def test_numbers_that_are_none_are_refused(tmp_path: Path) -> None:
     (tmp_path / "nan.wav").write_bytes(wav(FLOAT, 32, np.array([[0, np.nan]], "<f4").tobytes()))
-    with pytest.raises(DataError, match="no finite numbers"):
+    with pytest.raises(DataError, match="not finite numbers"):
         read_sound(tmp_path / "nan.wav")
 
 
