@@ -130,7 +130,7 @@ def test_a_context_is_given_once(tmp_path: Path) -> None:
     assert whole["inputs"] == ["who sleeps\tthe cat sleeps", ""]
     assert whole["outputs"] == regard("predict", run, text, "", "--json").json["outputs"]
     found = regard("predict", run, "who sleeps", text, "--context", context).error
-    assert "--context gives the context, and there is another one after a tab in: text 2" in found
+    assert "--context gives the context, and there is another one after a tab in: input 2" in found
     context.write_text(" \n", encoding="utf-8")
     assert "story.txt is empty; --context takes a file" in regard("predict", run, "a", "--context", context).error
 
