@@ -111,7 +111,7 @@ def test_places_count_empty_lines(name: str, lines: list[str], message: str, tmp
     assert found.startswith(f"{file}: ")
     assert message in found
     told = regard("predict", kind(name).run, *lines).error
-    assert message.replace("line ", "text ") in told
+    assert message.replace("line ", "input ") in told
 
 
 def test_references_that_are_no_trees_are_named_by_their_lines(tmp_path: Path) -> None:
