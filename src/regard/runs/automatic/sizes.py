@@ -24,10 +24,10 @@ class MeasuredSize(NamedTuple):
     pace: Pace
     steps: int  # that fit in
     parameters: int  # of the layers; tables that are looked up cost nothing
-    positions: int  # of one step
+    positions: float  # of one step
 
     @property
-    def seen(self) -> int:
+    def seen(self) -> float:
         return self.steps * self.positions
 
     @property

@@ -10,21 +10,24 @@ from typing import Any
 
 from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
-from regard.data.discovery.files.picture_facts import go_by as pictures_go_by
-from regard.data.discovery.files.picture_facts import measure_pictures
+from regard.data.discovery.files import picture_facts, sound_facts
 from regard.data.discovery.found import Discovery, Wishes, numbered
 from regard.data.discovery.given import ROLES, Given, SplitFiles, ending, listed
 from regard.data.discovery.tables.choosing import TABLE_TASKS, Chooser
 from regard.data.discovery.tables.columns import PICTURE_ENDINGS, columns_of, mostly
 from regard.data.discovery.tables.opening import Dialect, Table, is_table, read_table_of, told
-from regard.data.discovery.tables.rows import ROWS
-from regard.data.discovery.tables.structured import Choice
+from regard.data.discovery.tables.rows import reader_of
+from regard.data.discovery.tables.structured import REGRESSION, Choice
 from regard.data.discovery.tally import Findings, Tally, given_text
 from regard.data.readers import summarise
 from regard.data.tables import JSON_SUFFIXES, SEPARATORS
 
 SEPARATOR_NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons"}
-PICTURE_TABLE = "pictures"
+PATHS = {
+    "pictures": (picture_facts.go_by, picture_facts.measure_pictures),
+    "sounds": (sound_facts.go_by, sound_facts.measure_sounds),
+}
+"""Kinds of data whose tables have paths: how their files are counted, and measured."""
 ANY_FORM = ("pairs", "labelled", "text-table")
 """Kinds of data that read tables with separators of their own, and without a line of names."""
 
@@ -60,7 +63,7 @@ class Tables(Discoverer):
         data = {"kind": choice.kind, **keys, **form(first)}
         entries = {split: [str(table.path) for table in own] for split, own in read.items()}
         given_name, answer_name = names_of(choice, first)
-        measure = measure_pictures if choice.kind == PICTURE_TABLE else given_text
+        measure = PATHS[choice.kind][1] if choice.kind in PATHS else given_text
         found = Findings(choice.task, data, files, entries, tallies, given_name, answer_name, "row", measure)
         found.observations += [f"{table.path.name}: {seen(table)}" for own in read.values() for table in own]
         found.observations += [*unused(first, choice), *given.told_aside()]
@@ -204,7 +207,7 @@ def go_by(table: Table, choice: Choice, tally: Tally) -> list[str]:
     """Counts all rows of a table; those that its reader would refuse are named together. What is to be warned of."""
     wrong = []
     shown: list[tuple[str, Path]] = []
-    names, read = list(choice.columns.values()), ROWS[choice.kind]
+    names, read = list(choice.columns.values()), reader_of(choice)
     for line, cells in table.columns(names):
         try:
             found = read(cells)
@@ -214,10 +217,10 @@ def go_by(table: Table, choice: Choice, tally: Tally) -> list[str]:
         if found is None:
             empty = [name for name, cell in zip(names, cells) if not told(cell)]
             tally.skipped[f"no {' and no '.join(empty)}"] += 1
-        elif choice.kind == PICTURE_TABLE:
+        elif choice.kind in PATHS:
             shown.append((found.answer, table.path.parent / Path(found.given).expanduser()))
         else:
             tally.add(found)
     if wrong:
         raise DataError(f"{table.path}: {summarise(wrong)}. Correct these lines, or take them out")
-    return pictures_go_by(shown, tally) if shown else []
+    return PATHS[choice.kind][0](shown, tally, labelled=choice.task != REGRESSION) if shown else []
