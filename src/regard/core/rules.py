@@ -152,7 +152,11 @@ def batch_of_pairs(words: int, examples: int) -> int:
     return max(16, min(128, examples // 20)) * (words + 3)
 
 
-MEL_BINS = 40
+def mel_bins(rate: int) -> int:
+    """Bands of pitch: 40, as for speech, and fewer where a sound has so few pitches that some band would hear none."""
+    return 40 if rate >= 8000 else 20 if rate >= 2000 else 8
+
+
 FRAMES_A_SLICE = 4  # of 10 milliseconds, which a model reads as one position
 
 

@@ -41,11 +41,14 @@ def pictures(found: Discovery) -> Proposal:
 def sounds(found: Discovery) -> Proposal:
     """What is said of a sound: an encoder over slices of its spectrogram, behind a convolutional stem."""
     facts = _facts(found, SoundFacts)
+    rate = next(iter(facts.rates))
+    bins = rules.mel_bins(rate)
     seconds = rules.hearing(facts.milliseconds.p95 / 1000)
     decisions = [
         Decision("input.kind", "audio"),
         Decision("input.seconds", seconds, "what is longer is cut; 5 % are longer at the most"),
-        Decision("input.features", {"kind": "log-mel", "bins": rules.MEL_BINS}, "how strong each pitch is over time"),
+        Decision("input.rate", rate, "samples a second; others are resampled" if len(facts.rates) > 1 else ""),
+        Decision("input.features", {"kind": "log-mel", "bins": bins}, "how strong each pitch is over time"),
         Decision("input.augmentation", {"shift": 0.02, "time_masks": 1, "pitch_masks": 1}, "more to learn from"),
         Decision("model.kind", "vit", "slices of time as tokens"),
         Decision("model.position", {"kind": "sinusoidal"}),
@@ -58,7 +61,7 @@ def sounds(found: Discovery) -> Proposal:
     sizes = []
     for layers, width in rules.SOUND_LADDER:
         front = {"kind": "convolution", "channels": [width // 4, width // 2], "strides": [2, 2],
-                 "size": [1, rules.MEL_BINS // rules.FRAMES_A_SLICE], "class_token": False}  # fmt: skip
+                 "size": [1, bins // rules.FRAMES_A_SLICE], "class_token": False}  # fmt: skip
         sizes.append(_size(layers, width, front))
     return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_SOUNDS, 1 / rules.FRAMES_A_SLICE)
 
