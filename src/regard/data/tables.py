@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from regard.core.config import nearest
 from regard.core.errors import DataError
+from regard.core.files import parse_json
 from regard.data.readers import COMPRESSIONS, byte_lines, read_lines, stream_lines, summarise
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -84,7 +85,7 @@ def column_names(path: Path, separator: str = "") -> tuple[str, ...]:
     if separator:
         return tuple(next(csv.reader([first], delimiter=separator), []))
     try:
-        record = json.loads(first)
+        record = parse_json(first)
     except json.JSONDecodeError:
         return ()
     return tuple(record) if isinstance(record, dict) else ()
@@ -184,7 +185,7 @@ def _json(path: Path, columns: Sequence[str], layout: Layout) -> list[Row]:
 
 def _cells(line: str, columns: Sequence[str]) -> tuple[Any, ...]:
     try:
-        record = json.loads(line)
+        record = parse_json(line)
     except json.JSONDecodeError as error:
         raise ValueError(f"broken JSON ({error.msg} at column {error.colno})") from error
     if not isinstance(record, dict):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.errors import RunError
-from regard.core.files import write_text
+from regard.core.files import parse_json, write_text
 from regard.core.packages import optional
 
 
@@ -51,7 +51,7 @@ class MetricsFile(SilentObserver):
         lines = []
         for text in self.path.read_text(encoding="utf-8").splitlines():
             try:
-                lines.append(json.loads(text))
+                lines.append(parse_json(text))
             except json.JSONDecodeError:
                 continue  # the line that a kill cut in two
         return lines

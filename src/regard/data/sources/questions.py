@@ -11,6 +11,7 @@ from pydantic import Field
 
 from regard.core.config import Config
 from regard.core.errors import DataError
+from regard.core.files import parse_json
 from regard.data.corpus import Corpus
 from regard.data.examples import Asked, Reference
 from regard.data.ledger import Ledger
@@ -100,7 +101,7 @@ def squad(path: Path) -> dict[str, Any] | None:
     if suffix(path) != ".json":
         return None
     try:
-        held = json.loads("\n".join(read_lines(path)))
+        held = parse_json("\n".join(read_lines(path)))
     except json.JSONDecodeError:
         return None  # perhaps one object a line, and if not, that reader says so
     return held if isinstance(held, dict) and "data" in held else None

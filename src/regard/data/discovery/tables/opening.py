@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.core.errors import DataError
+from regard.core.files import parse_json
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.given import ending
 from regard.data.discovery.measuring import EvenSample
@@ -149,8 +150,17 @@ def dialect_of(path: Path) -> Dialect:
             if share > best_share:
                 best, best_share = Dialect(separator, quotes), share
             if share == 1.0:
-                return best
-    return best
+                return checked(best, lines)
+    return checked(best, lines)
+
+
+def checked(found: Dialect, lines: Sequence[str]) -> Dialect:
+    """Marks around nearly all cells that have some enclose them, even if one of them is not closed."""
+    if found.quotes is not False:
+        return found
+    cells = [cell for line in lines for cell in line.split(found.separator) if '"' in cell]
+    whole = sum(len(cell) > 1 and cell.startswith('"') and cell.endswith('"') for cell in cells)
+    return found._replace(quotes=True) if whole >= MOSTLY * len(cells) else found
 
 
 def _regular(lines: Sequence[str], separator: str, quotes: bool | None) -> float:
@@ -181,7 +191,7 @@ def _json_table(path: Path) -> Table:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = parse_json(line)
         except json.JSONDecodeError as error:
             if not rows and line.lstrip().startswith(("[", "{")):
                 _check_not_whole(path)
@@ -204,7 +214,7 @@ def _json_table(path: Path) -> Table:
 def _check_not_whole(path: Path) -> None:
     """A file that is one JSON value is no table."""
     try:
-        held = json.loads("\n".join(stream_lines(path)))
+        held = parse_json("\n".join(stream_lines(path)))
     except json.JSONDecodeError:
         return
     if isinstance(held, list) and held and all(isinstance(one, dict) for one in held[:HEAD]):
@@ -223,7 +233,7 @@ def _json_cells(path: Path, names: Sequence[str]) -> Iterator[tuple[int, tuple[A
     wrong = []
     for number, line in enumerate(stream_lines(path), start=1):
         if line.strip():
-            record = json.loads(line)
+            record = parse_json(line)
             missing = [name for name in names if name not in record]
             if missing:
                 wrong.append(f"line {number:,} has no {' and no '.join(map(repr, missing))}")
