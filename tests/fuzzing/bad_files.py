@@ -284,7 +284,7 @@ KINDS: tuple[tuple[Maker, Expected], ...] = (
     (names_alone, "refused"), (names_twice, "refused"), (open_quotation, "refused"), (other_encoding, "refused"),
     (nul_bytes, "refused"), (random_bytes, "refused"), (broken_gzip, "refused"), (nothing, "refused"),
     (no_file, "refused"), (unequal_sides, "refused"), (wrong_json, "refused"), (broken_pictures, "told"),
-    (broken_sounds, "told"), (broken_molecules, "refused"), (broken_series, "refused"), (broken_idx, "refused"),
+    (broken_sounds, "told"), (broken_molecules, "told"), (broken_series, "refused"), (broken_idx, "refused"),
     (irregular_times, "refused"), (other_formats, "refused"), (mutated, "either"),
 )  # fmt: skip
 
@@ -302,7 +302,7 @@ def bad_files(seed: int, number: int, folder: Path) -> Case:
         propose(found).first().recipe()
         ledger = Ledger()
         parse(DATA.resolve(found.data["kind"]), dict(found.data)).load(1, ledger)  # type: ignore[attr-defined]
-        return " ".join([*found.warnings, *(one.reason for one in ledger.exceptions)])
+        return " ".join([*found.warnings, *dict.fromkeys(one.reason for one in ledger.exceptions)])
 
     return Case(f"{maker.__name__} {number}", expected, run)
 

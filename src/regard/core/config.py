@@ -327,6 +327,10 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise RecipeError(f"{path} is not valid TOML: {error}") from error
     except UnicodeDecodeError as error:
         raise RecipeError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+    except (RecursionError, ValueError):
+        raise RecipeError(f"{path} is not valid TOML: it is nested too deeply, or has a number without end") from None
+    except OSError as error:
+        raise RecipeError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def to_toml(config: Config | Mapping[str, Any]) -> str:

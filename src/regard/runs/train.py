@@ -267,16 +267,16 @@ def _finish(loop: Loop, folder: RunFolder, *, merge: bool) -> Trained:
         weights_sha256=checkpoints.weights_hash(weights),
     )
     if loop.ranks.is_main:
-        try:
-            _write_weights(folder.weights, weights)
-        except OSError as error:
-            raise RunError(f"{folder.weights} could not be written: {error}") from error
+        write_weights(folder.weights, weights)
         write_summary(folder, asdict(trained))
     loop.ranks.barrier()
     return trained
 
 
-def _write_weights(path: Path, weights: dict[str, torch.Tensor]) -> None:
+def write_weights(path: Path, weights: dict[str, torch.Tensor]) -> None:
     from regard.core.files import write_atomically
 
-    write_atomically(path, lambda part: checkpoints.save_tensors(part, weights))
+    try:
+        write_atomically(path, lambda part: checkpoints.save_tensors(part, weights))
+    except OSError as error:
+        raise RunError(f"{path} could not be written: {error}") from error

@@ -114,8 +114,9 @@ def test_a_folder_of_the_tu_format(tmp_path: Path) -> None:
 
 def test_graphs_in_json_whose_label_is_not_clear_are_asked_about(tmp_path: Path) -> None:
     graphs = [
-        {"nodes": 3 + n % 9, "edges": [[0, 1], [1, 2], [0, 2 + n % 7 % (1 + n % 9)]][: 2 + n % 2], "colour": "ab"[n % 2],
-         "size": "xy"[n % 3 % 2]} for n in range(80)
+        {"nodes": 3 + n % 9, "edges": [[0, 1], [1, 2], [0, 2]][: 2 + n % 2], "colour": "ab"[n % 2],
+         "size": "xy"[n % 3 % 2]}
+        for n in range(80)
     ]  # fmt: skip
     write(tmp_path, {"graphs.jsonl": "".join(json.dumps(one) + "\n" for one in graphs)})
     message = refusal(tmp_path, "graphs.jsonl")

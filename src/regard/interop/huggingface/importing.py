@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,6 +49,8 @@ from regard.runs.train import Trained, build_task, headed
 from regard.training import checkpoints, machine
 
 CONFIG = "config.json"
+LARGEST = 1 << 31
+"""Above all sizes that models have, and below what a tensor's size can be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +184,19 @@ def read_config(folder: Path) -> dict[str, Any]:
     config = read_json(folder / CONFIG)
     if not isinstance(config, dict):
         raise RunError(f"{folder / CONFIG} is not a table of settings")
+    huge = [f"{key} = {number:.3g}" for key, number in whole_numbers(config) if abs(number) >= LARGEST]
+    if huge:
+        raise RunError(f"{folder / CONFIG}: no model is so large: {', '.join(huge)}; download the file again")
     return config
+
+
+def whole_numbers(tree: Any, path: str = "") -> Iterator[tuple[str, int]]:
+    """All of a table and of what it holds, by their keys."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from whole_numbers(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(tree, int):
+        yield path, tree
 
 
 def check_sizes(raw: library.Tokenizer, symbols: Any, folder: Path, notes: list[str]) -> int:
