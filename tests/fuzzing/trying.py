@@ -41,10 +41,10 @@ class Failure:
     detail: str
 
 
-def attempt(case: Case) -> Failure | str:
+def attempt(case: Case, seconds: float = SECONDS) -> Failure | str:
     """The failure; else what was told, in words."""
     try:
-        with limited():
+        with limited(seconds):
             told = case.run()
     except RegardError as error:
         return str(error) if str(error).strip() else Failure(case.name, "traceback", "an error without a word")
@@ -58,12 +58,12 @@ def attempt(case: Case) -> Failure | str:
 
 
 @contextlib.contextmanager
-def limited() -> Iterator[None]:
+def limited(seconds: float) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> None:
         raise TooLong
 
     before = {number: signal.signal(number, stop) for number in (signal.SIGALRM, signal.SIGVTALRM)}
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     signal.setitimer(signal.ITIMER_VIRTUAL, CPU_SECONDS)
     try:
         with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere), contextlib.redirect_stdout(nowhere):

