@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,8 @@ from regard.data.modalities.graph.json_graphs import SUFFIXES as JSON_SUFFIXES
 from regard.data.modalities.graph.reading import is_table_folder, read_graphs
 from regard.data.modalities.graph.sdf import SUFFIXES as MOLECULE_SUFFIXES
 from regard.data.modalities.graph.tu import is_tu_folder
-from regard.data.modalities.graph.written import Written
-from regard.data.readers import byte_blocks
+from regard.data.modalities.graph.written import Broken
+from regard.data.readers import byte_blocks, summarise
 
 BEGINNING = 1 << 16
 NODES = re.compile(rb'"nodes"\s*:\s*[\[\d]')
@@ -96,11 +96,17 @@ def graph_splits(given: Given) -> SplitFiles:
 def what_is_said(train: Sequence[Path], wishes: Wishes) -> tuple[str, str, str]:
     """The name of what is to be learned of each graph, the task, and why."""
     columns: dict[str, list[str]] = {}
-    for one in written(train):
+    where = listed(train)
+    graphs = [one for path in train for one in read_graphs(path)]
+    broken = [f"line {one.line}: {one.detail or one.reason}" for one in graphs if isinstance(one, Broken)]
+    if len(broken) == len(graphs):
+        raise DataError(f"{where}: no graph can be read: {summarise(broken) or 'the file has none'}")
+    for one in graphs:
+        if isinstance(one, Broken):
+            continue
         for name, value in one.properties.items():
             columns.setdefault(name, []).append(value)
     kinds = {name: judged(name, values).kind for name, values in columns.items()}
-    where = listed(train)
     wished = wishes.label_column
     if wished and wished not in kinds:
         raise DataError(f"{where}: no graph says {wished!r}, which --label-column names; they say {', '.join(kinds)}")
@@ -117,11 +123,6 @@ def what_is_said(train: Sequence[Path], wishes: Wishes) -> tuple[str, str, str]:
     what = "a number" if task == "regression" else "a class"
     why = "you named it" if wished else "since nothing else is said" if len(fitting) == 1 else "by its name"
     return label, task, f"{label!r} is {what} of each graph, {why}"
-
-
-def written(paths: Sequence[Path]) -> Iterator[Written]:
-    for path in paths:
-        yield from (one for one in read_graphs(path) if isinstance(one, Written))
 
 
 def count(path: Path, split: str, label: str, tally: Tally, *, labelled: bool) -> list[Any]:

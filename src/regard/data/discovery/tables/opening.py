@@ -155,12 +155,23 @@ def dialect_of(path: Path) -> Dialect:
 
 
 def checked(found: Dialect, lines: Sequence[str]) -> Dialect:
-    """Marks around nearly all cells that have some enclose them, even if one of them is not closed."""
+    """Where nearly all lines with marks have cells that they enclose, they do, even if one of them is not closed."""
     if found.quotes is not False:
         return found
-    cells = [cell for line in lines for cell in line.split(found.separator) if '"' in cell]
-    whole = sum(len(cell) > 1 and cell.startswith('"') and cell.endswith('"') for cell in cells)
-    return found._replace(quotes=True) if whole >= MOSTLY * len(cells) else found
+    for separator in (found.separator, *OTHER_SEPARATORS):
+        marked = [line for line in lines if '"' in line]
+        if sum(_encloses(line, separator) for line in marked) >= MOSTLY * len(marked):
+            return Dialect(separator, True)
+    return found
+
+
+def _encloses(line: str, separator: str) -> bool:
+    """Whether marks enclose cells of this line, wholly."""
+    try:
+        cells = next(csv.reader([line], delimiter=separator, strict=True), [])
+    except csv.Error:
+        return False
+    return len(cells) > 1 and not any('"' in cell for cell in cells)
 
 
 def _regular(lines: Sequence[str], separator: str, quotes: bool | None) -> float:
