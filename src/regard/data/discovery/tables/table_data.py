@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -19,12 +19,12 @@ from regard.data.discovery.tables.opening import Dialect, Table, is_table, read_
 from regard.data.discovery.tables.rows import reader_of
 from regard.data.discovery.tables.split_columns import ANY_FORM, division
 from regard.data.discovery.tables.structured import REGRESSION, Choice
-from regard.data.discovery.tally import Findings, Tally, given_text
+from regard.data.discovery.tally import Findings, Measure, Tally, given_text
 from regard.data.readers import summarise
 from regard.data.tables import JSON_SUFFIXES, SEPARATORS
 
 SEPARATOR_NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons"}
-PATHS = {
+PATHS: Mapping[str, tuple[Callable[..., list[str]], Measure]] = {
     "pictures": (picture_facts.go_by, picture_facts.measure_pictures),
     "sounds": (sound_facts.go_by, sound_facts.measure_sounds),
 }
