@@ -33,7 +33,7 @@ DEEP = "[" * 100_000
         ("a.csv", "value\n" + "".join(f"{n * 1.37:.2f}\n" for n in range(50)), "no column has texts"),
         ("mol.sdf", "no molecule\n", "mol.sdf: no graph can be read: line 1: no molecule: the block ends too early"),
         ("w.ts", "@classLabel true a\n1,2:a\n", "w.ts has no line @data"),
-        ("w.ts", "@classLabel true a b\n@data\n1,2:a\n1,x:b\n", "w.ts: line 4 has 'x', which is no number"),
+        ("w.ts", "@classLabel true a b\n@data\n1,2:a\n1,x:b\n", "w.ts: line 4 has 'x', which is not a number"),
     ],
 )
 def test_what_cannot_be_right_is_told(name: str, content: str | bytes, message: str, tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def test_several_columns_of_numbers_are_asked_about(tmp_path: Path) -> None:
 def test_what_is_no_number_is_told_by_its_line(tmp_path: Path) -> None:
     rows = [f"{sentence(n)},{'much' if n == 30 else f'{1.7 * n:.2f}'}" for n in range(100)]
     write(tmp_path, {"a.csv": "\n".join(["text,price", *rows])})
-    assert "line 32 has 'much', which is no number" in refusal(tmp_path, "a.csv")
+    assert "line 32 has 'much', which is not a number" in refusal(tmp_path, "a.csv")
 
 
 @pytest.mark.parametrize("value", ["7", "7.5"])

@@ -32,7 +32,7 @@ def labelled(cells: Sequence[Any]) -> Seen | None:
 def numbered(cells: Sequence[Any]) -> Seen | None:
     text, number, *second = (told(cell) for cell in cells)
     if number and not all(map(is_number, BETWEEN.split(number))):
-        raise ValueError(f"{number[:40]!r}, which is no number")
+        raise ValueError(f"{number[:40]!r}, which is not a number")
     return Seen(" ".join([text, *second]), number) if text and number and all(second) else None
 
 
