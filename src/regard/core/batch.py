@@ -29,6 +29,11 @@ class Batch:
         """How many positions are read, for speeds; by default as many as there are loss terms."""
         return self.loss_terms
 
+    @property
+    def written_lengths_B(self) -> Tensor | None:
+        """How many positions of each row that a decoder reads are there; None: nobody reads any, or all are."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class TokenBatch(Batch):
@@ -41,6 +46,11 @@ class TokenBatch(Batch):
     @property
     def loss_terms(self) -> int:
         return len(self.targets_N)
+
+
+def row_lengths(real_N: Tensor, read_BT: Tensor) -> Tensor:
+    """lengths_B, where ``real_N`` are the flat indices of what is no padding."""
+    return torch.bincount(real_N // read_BT.shape[1], minlength=len(read_BT))
 
 
 def move(batch: AnyBatch, device: torch.device) -> AnyBatch:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from regard.core.seams import Position
+    from regard.layers.balance import Balance
     from regard.layers.cells import Cell
     from regard.layers.embeddings import OneHot, TokenEmbedding
 
@@ -36,8 +37,19 @@ class FeedForwardPart(Part):
         """The same in a model of this width, nothing left to be decided."""
         return self
 
+    def at_layer(self, layer: int) -> FeedForwardPart:
+        """What stands in the layer of this number, counted from 0."""
+        return self
+
     @abstractmethod
     def build(self, model_width: int, dropout: float) -> nn.Module: ...
+
+
+class BalancePart(Part):
+    """Settings of what keeps experts equally busy."""
+
+    @abstractmethod
+    def build(self, experts: int) -> Balance: ...
 
 
 class NormPart(Part):
@@ -92,6 +104,17 @@ FEED_FORWARDS = Choices(
     {
         "plain": "regard.layers.feed_forward:FeedForwardConfig",
         "gated": "regard.layers.feed_forward:GatedFeedForwardConfig",
+        "experts": "regard.layers.experts:ExpertsConfig",
+    },
+)
+BALANCES = Choices(
+    "balance",
+    BalancePart,
+    "loss",
+    {
+        "loss": "regard.layers.balance:LossBalanceConfig",
+        "bias": "regard.layers.balance:BiasBalanceConfig",
+        "none": "regard.layers.balance:NoBalanceConfig",
     },
 )
 GELU_FEED_FORWARDS = FEED_FORWARDS.but(plain="regard.layers.feed_forward:GeluFeedForwardConfig")

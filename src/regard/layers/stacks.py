@@ -69,6 +69,6 @@ class StackPart(Part):
                 bias=True,
                 new_norm=parts.head_norm.build,
             ),
-            parts.feed_forward.build(self.width, 0.0),
+            parts.feed_forward.at_layer(layer).build(self.width, 0.0),
             lambda: residual(self.width, dropout, parts.norm.build),
         )

@@ -73,7 +73,7 @@ class LlamaConfig(ModelPart):
             self.projection.self_attention(
                 shape, self.attention.build(context), bias=False, new_norm=self.head_norm.build
             ),
-            self.feed_forward.build(self.width, 0.0),
+            self.feed_forward.at_layer(layer).build(self.width, 0.0),
             lambda: PreNorm(self.width, self.dropout, self.norm.build),
         )
 
