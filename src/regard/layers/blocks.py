@@ -16,7 +16,7 @@ from regard.attention.heads import CrossHeads, SelfHeads
 from regard.attention.masks import Mask
 from regard.attention.memory import Memory
 from regard.attention.places import Ages
-from regard.core.penalties import written_lengths
+from regard.core.penalties import recomputing, written_lengths
 from regard.core.seams import Position
 from regard.core.seams.modules import ReadsLengths, WritesResidual
 from regard.layers.dropout import Dropout
@@ -179,5 +179,5 @@ def init_small(stack: nn.Module, spread: float = 0.02) -> None:
 def run_layer(layer: nn.Module, recompute: bool, *inputs: Any) -> Tensor:
     """Runs a layer; with ``recompute`` its inner activations are thrown away and made again in the backward pass."""
     if recompute and torch.is_grad_enabled():
-        return checkpoint(layer, *inputs, use_reentrant=False)
+        return checkpoint(layer, *inputs, use_reentrant=False, context_fn=recomputing)
     return layer(*inputs)

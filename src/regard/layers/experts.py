@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided
-from regard.core.penalties import add_penalty, is_collecting
+from regard.core.penalties import add_penalty, is_collecting, is_counting
 from regard.layers import BALANCES, BalancePart, FeedForwardPart
 from regard.layers.balance import Balance, Routed
 from regard.layers.dropout import Dropout
@@ -75,9 +75,10 @@ class Experts(nn.Module):
         scores_NE = self._scores(flat_ND)
         experts_NU = self.rules.chosen(self.balance.preferences(scores_NE.detach()))
         route = Route.of(experts_NU, self.experts)
-        if self.training and is_collecting():
+        if is_collecting():
             add_penalty(self.balance.penalty(Routed(scores_NE, experts_NU, sequences_N, len(x_BTD))))
-            self._count(scores_NE.detach(), route)
+            if self.training and is_counting():
+                self._count(scores_NE.detach(), route)
         answers_MD = self._answers(route.there(flat_ND), route)
         y_ND = route.back(answers_MD, self.rules.weights(scores_NE, experts_NU))
         if self.shared is not None:
