@@ -13,7 +13,10 @@ from regard.training import checkpoints
 from regard.training.loop import Loop
 from tests.training.tiny import TREE, make_loop
 
-EXPERTS = "model.feed_forward={kind='experts', experts=4, active=2, width=8, shared=1, balance={kind='bias', rate=0.05}}"
+EXPERTS = (
+    "model.feed_forward={kind='experts', experts=4, active=2, width=8, shared=1, "
+    "balance={kind='bias', rate=0.05}}"
+)
 BIASES = ("encoder.layers.0.feed_forward.balance.bias_E", "decoder.layers.0.feed_forward.balance.bias_E")
 
 

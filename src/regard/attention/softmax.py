@@ -46,6 +46,8 @@ def softmax_weights(scores_BHTS: Tensor, mask: Mask, bias: Tensor | None, temper
 class ScaledDot(MatrixMechanism):
     """softmax(QKᵀ/√d_k) V, exactly, by whichever kernel is fastest for the shape."""
 
+    reads_products = True
+
     def forward(
         self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
     ) -> Tensor:

@@ -87,7 +87,7 @@ class TransformerConfig(ModelPart):
 
     def context(self, layer: int, layers: int, max_length: int, *, causal: bool = False) -> AttentionContext:
         """What a mechanism in this layer of so many is told."""
-        width = self.key_width or self.width // self.heads
+        width = self.projection.head_shape(self.head_shape()).key_width
         return AttentionContext(width, width, self.heads, max_length, layer, layers, causal)
 
     def self_attention(self, context: AttentionContext) -> SelfHeads:
