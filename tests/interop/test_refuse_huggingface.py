@@ -108,7 +108,10 @@ def test_the_command_says_it_without_a_traceback(tmp_path: Path, capsys: pytest.
 # -- settings ---------------------------------------------------------------------------------------------------
 
 KNOWN = (
-    "known: GPT2LMHeadModel (model_type 'gpt2'), LlamaForCausalLM (model_type 'llama'), "
+    "known: GPT2LMHeadModel (model_type 'gpt2'), DeepseekV3ForCausalLM (model_type 'deepseek_v3'), "
+    "DeepseekV2ForCausalLM (model_type 'deepseek_v2'), MixtralForCausalLM (model_type 'mixtral'), "
+    "Qwen3ForCausalLM (model_type 'qwen3'), Qwen2ForCausalLM (model_type 'qwen2'), "
+    "MistralForCausalLM (model_type 'mistral'), LlamaForCausalLM (model_type 'llama'), "
     "MarianMTModel (model_type 'marian'), PegasusForConditionalGeneration (model_type 'pegasus'), "
     "BertForMaskedLM, BertModel, BertForPreTraining, BertForSequenceClassification, BertForTokenClassification, "
     "BertForQuestionAnswering (model_type 'bert'), "

@@ -3,42 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from regard.interop.huggingface.families.family import HEAD, Family
 from regard.interop.huggingface.settings import ACTIVATIONS, TIED, Setting, Settings
 from regard.interop.huggingface.tensors import PairedHalves, Pairing, Same, Stacked
 
+SIZES = (
+    Setting("num_hidden_layers", "layers", 32),
+    Setting("hidden_size", "width", 4096),
+    Setting("num_attention_heads", "heads", 32),
+    Setting("max_position_embeddings", "context", 2048),
+    Setting("hidden_act", "feed_forward.activation", "silu", ACTIVATIONS),
+    Setting("rms_norm_eps", "norm.epsilon", 1e-6),
+    Setting("tie_word_embeddings", "tied", False, TIED),
+)
+"""What every relative says."""
+HEADS = (Setting("num_key_value_heads", "groups", None), Setting("head_dim", "key_width", None))
+NETWORK = (Setting("intermediate_size", "feed_forward.width", 11008),)
+PARTS = {
+    "kind": "llama",
+    "position.kind": "rotary",
+    "norm.kind": "rms",
+    "head_norm.kind": "none",
+    "projection.kind": "multi-head",
+    "projection.biases": "usual",
+    "feed_forward.kind": "gated",
+}
+FULL = {"attention.kind": "softmax", "attention.score": "scaled-dot", "attention.temperature": 1.0}
+REQUIRED = {"is_encoder_decoder": False}
+HARMLESS = frozenset({"attention_dropout", "pretraining_tp"})
 SETTINGS = Settings(
-    given=(
-        Setting("num_hidden_layers", "layers", 32),
-        Setting("hidden_size", "width", 4096),
-        Setting("num_attention_heads", "heads", 32),
-        Setting("num_key_value_heads", "groups", None),
-        Setting("head_dim", "key_width", None),
-        Setting("max_position_embeddings", "context", 2048),
-        Setting("intermediate_size", "feed_forward.width", 11008),
-        Setting("hidden_act", "feed_forward.activation", "silu", ACTIVATIONS),
-        Setting("rms_norm_eps", "norm.epsilon", 1e-6),
-        Setting("tie_word_embeddings", "tied", False, TIED),
-    ),
-    fixed={
-        "kind": "llama",
-        "position.kind": "rotary",
-        "feed_forward.kind": "gated",
-        "norm.kind": "rms",
-        "head_norm.kind": "none",
-        "attention.kind": "softmax",
-        "attention.score": "scaled-dot",
-        "attention.temperature": 1.0,
-    },
-    required={
-        "attention_bias": False,
-        "mlp_bias": False,
-        "is_encoder_decoder": False,
-    },
-    harmless=frozenset({"attention_dropout", "pretraining_tp"}),
+    given=(*SIZES, *HEADS, *NETWORK),
+    fixed={**PARTS, **FULL},
+    required={"attention_bias": False, "mlp_bias": False, **REQUIRED},
+    harmless=HARMLESS,
 )
 
 MODEL = (
@@ -49,32 +49,57 @@ LAYER = (
     Pairing("attention_residual.norm.weight", ("input_layernorm.weight",)),
     Pairing("attention.output.weight", ("self_attn.o_proj.weight",)),
     Pairing("feed_forward_residual.norm.weight", ("post_attention_layernorm.weight",)),
-    Pairing("feed_forward.outer.weight", ("mlp.down_proj.weight",)),
 )
-PROJECTED = ("self_attn.q_proj.weight", "self_attn.k_proj.weight", "self_attn.v_proj.weight")
-GATED = ("mlp.gate_proj.weight", "mlp.up_proj.weight")
+PROJECTED = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
 PREFIX = "model."
+INV_FREQ = re.compile(r"model\.(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq")  # computed, not learned
+
+LayerTensors = Callable[[Mapping[str, Any], int], Iterable[Pairing]]
+"""From our table and the number of a layer to the pairs of one of its sub-layers."""
 
 
-def tensors(table: Mapping[str, Any]) -> Iterator[Pairing]:
+def stack(table: Mapping[str, Any], *sublayers: LayerTensors) -> Iterator[Pairing]:
+    """All tensors of a model whose layers have these sub-layers."""
     for pairing in MODEL:
         yield pairing.inside("", PREFIX)
     for layer in range(table["layers"]):
-        for pairing in (*LAYER, *stacked(table)):
+        for pairing in (*LAYER, *(one for sublayer in sublayers for one in sublayer(table, layer))):
             yield pairing.inside(f"stack.layers.{layer}.", f"{PREFIX}layers.{layer}.")
     if table["tied"] == "none":
         yield Pairing("head.weight", (HEAD,))
 
 
-def stacked(table: Mapping[str, Any]) -> tuple[Pairing, Pairing]:
-    """Queries, keys and values, and both halves of the gate, stand in one matrix each."""
+def attention(table: Mapping[str, Any], layer: int) -> Iterator[Pairing]:
+    """Queries, keys and values stand in one matrix; biases and norms of heads where there are any."""
     heads, groups = table["heads"], table["groups"] or table["heads"]
     width = table["key_width"] or table["width"] // heads
-    project = Stacked(
-        (heads * width, groups * width, groups * width), (PairedHalves(heads), PairedHalves(groups), Same())
+    rows = (heads * width, groups * width, groups * width)
+    project = Stacked(rows, (PairedHalves(heads), PairedHalves(groups), Same()))
+    biases = table["projection"]["biases"]
+    for what in ("weight", "bias") if biases in ("qkv", "all") else ("weight",):
+        yield Pairing(f"attention.project.{what}", tuple(f"{name}.{what}" for name in PROJECTED), project)
+    if biases == "all":
+        yield Pairing("attention.output.bias", ("self_attn.o_proj.bias",))
+    if table["head_norm"]["kind"] == "rms":
+        yield Pairing("attention.query_norm.weight", ("self_attn.q_norm.weight",), PairedHalves(1))
+        yield Pairing("attention.key_norm.weight", ("self_attn.k_norm.weight",), PairedHalves(1))
+
+
+def network(table: Mapping[str, Any], layer: int) -> tuple[Pairing, ...]:
+    return gated_network("feed_forward", "mlp", table["feed_forward"]["width"])
+
+
+def gated_network(ours: str, theirs: str, width: int) -> tuple[Pairing, Pairing]:
+    """Both halves of the gate stand in one matrix."""
+    halves = (f"{theirs}.gate_proj.weight", f"{theirs}.up_proj.weight")
+    return (
+        Pairing(f"{ours}.inner.weight", halves, Stacked((width, width), (Same(), Same()))),
+        Pairing(f"{ours}.outer.weight", (f"{theirs}.down_proj.weight",)),
     )
-    gate = Stacked((table["feed_forward"]["width"],) * 2, (Same(), Same()))
-    return Pairing("attention.project.weight", PROJECTED, project), Pairing("feed_forward.inner.weight", GATED, gate)
+
+
+def tensors(table: Mapping[str, Any]) -> Iterator[Pairing]:
+    return stack(table, attention, network)
 
 
 # -- rotary positions: transformers 5 writes rope_parameters, 4 wrote rope_theta and rope_scaling ------------------
@@ -93,7 +118,7 @@ ROPE_FIELDS: dict[str, dict[str, str]] = {
 }
 
 
-def read_rope(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+def read_rope(config: Mapping[str, Any], problems: list[str], usual_base: float = 10000.0) -> dict[str, Any]:
     """The position table."""
     name = "rope_scaling" if config.get("rope_scaling") else "rope_parameters"
     given = config.get(name) or {}
@@ -101,7 +126,7 @@ def read_rope(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
         problems.append(f"{name} = {given!r}, a table is expected")
         return {}
     rope = {"original_max_position_embeddings": config.get("max_position_embeddings", 2048), **given}
-    base = rope.pop("rope_theta", None) or config.get("rope_theta") or 10000.0
+    base = rope.pop("rope_theta", None) or config.get("rope_theta") or usual_base
     other = rope.pop("type", None)
     rope_type = rope.pop("rope_type", None) or other or "default"
     if rope_type not in ROPE_TYPES:
@@ -119,12 +144,16 @@ def read_rope(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
 
 
 def write_more(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """As transformers 4 wrote it, which 5 reads too."""
     if table["width"] % table["heads"]:
         problems.append(
             f"model.width = {table['width']} is not divisible by model.heads = {table['heads']}, as they demand even "
             "where model.key_width is given"
         )
+    return write_rope(table, problems)
+
+
+def write_rope(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    """As transformers 4 wrote it, which 5 reads too."""
     position = table["position"]
     if position["kind"] != "rotary":
         return {}
@@ -146,7 +175,7 @@ LLAMA = Family(
     vocabulary={"vocab_size": 32000, "bos_token_id": 1, "eos_token_id": 2},
     tensors=tensors,
     prefix=PREFIX,
-    unneeded=(re.compile(r"model\.(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq"),),  # computed, not learned
+    unneeded=(INV_FREQ,),
     more=ROPE_SETTINGS,
     read_more=read_rope,
     write_more=write_more,
