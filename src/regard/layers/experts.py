@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar, Self
 import torch
 from pydantic import Field, SerializeAsAny, model_validator
 from torch import Tensor, nn
-from torch.nn import functional
 
 from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided
@@ -67,9 +66,8 @@ class Experts(nn.Module):
             return self._by_all(x_BTD)
         flat_ND = x_BTD.flatten(0, -2)
         sequences_N = torch.arange(len(x_BTD), device=x_BTD.device).repeat_interleave(x_BTD.shape[1])
-        real_N = None
-        if lengths_B is not None and bool((lengths_B < x_BTD.shape[1]).any()):
-            there_BT = torch.arange(x_BTD.shape[1], device=x_BTD.device) < lengths_B[:, None]
+        there_BT = there(lengths_B, x_BTD.shape[1])
+        if there_BT is not None:
             real_N = there_BT.flatten().nonzero()[:, 0]
             flat_ND, sequences_N = flat_ND.index_select(0, real_N), sequences_N[real_N]
         scores_NE = self._scores(flat_ND)
@@ -81,15 +79,19 @@ class Experts(nn.Module):
                 self._count(scores_NE.detach(), route)
         answers_MD = self._answers(route.there(flat_ND), route)
         y_ND = route.back(answers_MD, self.rules.weights(scores_NE, experts_NU))
-        if self.shared is not None:
-            y_ND = y_ND + self.shared(flat_ND)
-        if real_N is not None:
-            y_ND = y_ND.new_zeros(x_BTD.shape[:-1].numel(), y_ND.shape[-1]).index_copy(0, real_N, y_ND)
-        return y_ND.view_as(x_BTD)
+        if there_BT is not None:
+            y_ND = y_ND.new_zeros(there_BT.numel(), y_ND.shape[-1]).index_copy(0, real_N, y_ND)
+        return self._with_shared(y_ND.view_as(x_BTD), x_BTD, there_BT)
+
+    def _with_shared(self, y_BTD: Tensor, x_BTD: Tensor, there_BT: Tensor | None) -> Tensor:
+        if self.shared is None:
+            return y_BTD
+        shared_BTD = self.shared(x_BTD)
+        return y_BTD + (shared_BTD if there_BT is None else shared_BTD.masked_fill(~there_BT[..., None], 0.0))
 
     def _scores(self, x_ND: Tensor) -> Tensor:
         with torch.autocast(x_ND.device.type, enabled=False):
-            return self.rules.scores_of(functional.linear(x_ND.float(), self.router.weight.float()))
+            return self.rules.scores_of(self.router(x_ND.to(self.router.weight.dtype)).float())
 
     def _answers(self, x_MD: Tensor, route: Route) -> Tensor:
         """answers_MD of rows that stand expert by expert."""
@@ -108,9 +110,7 @@ class Experts(nn.Module):
         hidden_NEF = self.activation(gate_NEF) * open_NEF * weights_NE[..., None].to(flat_ND.dtype)
         outer_EDF = self.outer.weight.unflatten(0, (self.experts, -1))
         y_ND = hidden_NEF.flatten(1) @ outer_EDF.transpose(1, 2).flatten(0, 1)
-        if self.shared is not None:
-            y_ND = y_ND + self.shared(flat_ND)
-        return y_ND.view_as(x_BTD)
+        return self._with_shared(y_ND.view_as(x_BTD), x_BTD, None)
 
     # -- what a step counts ---------------------------------------------------------------------------------
 
@@ -155,6 +155,13 @@ class Experts(nn.Module):
             self.inner.weight: (self.hidden_width,) * (2 * self.experts),
             self.outer.weight: (width,) * self.experts,
         }
+
+
+def there(lengths_B: Tensor | None, positions: int) -> Tensor | None:
+    """there_BT, or None where all positions are."""
+    if lengths_B is None or bool((lengths_B >= positions).all()):
+        return None
+    return torch.arange(positions, device=lengths_B.device) < lengths_B[:, None]
 
 
 def entropy(shares: Tensor) -> Tensor:
