@@ -8,8 +8,8 @@ import time
 import torch
 
 from common import machine_facts, write_result
-from regard.layers.experts import ExpertsConfig
 from regard.layers.feed_forward import GatedFeedForwardConfig
+from regard.layers.mixture.experts import ExpertsConfig
 from regard.training.machine import tune_allocator
 
 WIDTH, HIDDEN, TOKENS = 512, 1024, 4096

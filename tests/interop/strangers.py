@@ -112,6 +112,7 @@ def shaken(family: Any, config: Any) -> Any:
 
 # Nothing below has the value that it would have here by default.
 LINEAR = {"rope_type": "linear", "factor": 3.0, "rope_theta": 5000.0}
+YARN = {"rope_type": "yarn", "factor": 6.0, "original_max_position_embeddings": 64, "rope_theta": 500.0}
 LLAMA3 = {
     "rope_type": "llama3", "factor": 6.0, "low_freq_factor": 1.5, "high_freq_factor": 5.0,
     "original_max_position_embeddings": 64, "rope_theta": 500.0,
@@ -135,11 +136,13 @@ MODELS: dict[str, Callable[[], Any]] = {
     "qwen2 with windows": lambda: qwen2(
         use_sliding_window=True, sliding_window=6, max_window_layers=1, num_attention_heads=4, num_key_value_heads=2
     ),
-    "qwen3": lambda: qwen3(rms_norm_eps=1e-3),
+    "qwen3": lambda: qwen3(rms_norm_eps=1e-3, rope_parameters={**YARN, "beta_fast": 6.0, "beta_slow": 2.0}),
     "qwen3 with biases": lambda: qwen3(
         attention_bias=True, use_sliding_window=True, sliding_window=6, max_window_layers=0, num_key_value_heads=None
     ),
-    "deepseek-v3": lambda: deepseek_v3(rms_norm_eps=1e-3),
+    "deepseek-v3": lambda: deepseek_v3(
+        rms_norm_eps=1e-3, rope_parameters={**YARN, "mscale": 1.0, "mscale_all_dim": 0.7}
+    ),
     "deepseek-v3, plain queries": lambda: deepseek_v3(
         q_lora_rank=None, n_group=1, topk_group=1, norm_topk_prob=False, first_k_dense_replace=0,
         routed_scaling_factor=1.5,

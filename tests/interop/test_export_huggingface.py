@@ -51,7 +51,7 @@ OURS: dict[str, dict[str, Any]] = {
         **LLAMA,
         "feed_forward": {"kind": "experts", "width": 12, "experts": 5, "active": 3, "balance": {"weight": 0.05}},
     },
-    "qwen2": {**LLAMA, "projection": {"biases": "qkv"}, "groups": 5},
+    "qwen2": {**LLAMA, "projection": {"biases": "qkv"}, "groups": 5, "key_width": 8},
     "qwen3": {
         **LLAMA, "head_norm": {"kind": "rms"}, "key_width": 14,
         "attention": {"kind": "alternating", "pattern": ["full", "local", "local"], "local": {"size": 6}},

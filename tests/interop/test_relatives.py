@@ -88,13 +88,29 @@ def test_what_a_silent_config_means() -> None:
     assert (v3["layers"], v3["width"], v3["projection"]["rank"], v3["feed_forward"]["experts"]) == (61, 7168, 512, 256)
 
 
+def test_scores_that_yarn_multiplies() -> None:
+    """(0.1 · 0.7 ln 40 + 1)² for DeepSeek-V2, whose queries and keys keep their lengths; and back."""
+    weights = {"mscale": 0.7, "mscale_all_dim": 0.7}
+    rope = {"type": "yarn", "factor": 40, "original_max_position_embeddings": 4096, **weights}
+    read = V2.table({"rope_scaling": rope}, "config.json")
+    assert read["projection"]["score_scale"] == pytest.approx(1.5896, abs=1e-4)
+    scaling = {"kind": "yarn", "factor": 40, "trained": 4096, "fast": 32.0, "slow": 1.0, "length": 1.0}
+    assert read["position"]["scaling"] == scaling
+    again = written(
+        projection={**LATENT, "score_scale": read["projection"]["score_scale"]}, feed_forward=EXPERTS,
+        position={"kind": "rotary", "scaling": {**scaling, "factor": 40.0}},
+    )["rope_scaling"]  # fmt: skip
+    assert again["mscale_all_dim"] == pytest.approx(0.7, abs=1e-9)
+    assert again["attention_factor"] == 1.0
+
+
 @pytest.mark.parametrize(
     ("family", "config", "words"),
     [
         (QWEN2, {"num_hidden_layers": 1, "layer_types": ["sliding_attention"]}, "give it no window"),
         (QWEN3, {"num_hidden_layers": 2, "layer_types": ["full_attention"]}, "layer_types = ['full_attention']; 2 of"),
         (QWEN3, {"num_hidden_layers": 1, "layer_types": ["chunked_attention"]}, "['chunked_attention']; 1 of"),
-        (QWEN3, {"rope_scaling": {"rope_type": "yarn"}}, "rope_scaling.rope_type = 'yarn'; known: 'default'"),
+        (QWEN3, {"rope_scaling": {"rope_type": "dynamic"}}, "rope_scaling.rope_type = 'dynamic'; known: 'default'"),
         (V3, {"scoring_func": "softmax"}, "scoring_func = 'softmax', but only 'sigmoid' is supported"),
         (V3, {"rope_interleave": False}, "rope_interleave = False, but only True is supported"),
         (V3, {"topk_method": "greedy"}, "topk_method = 'greedy', but only 'noaux_tc' is supported"),
@@ -142,6 +158,10 @@ def test_what_is_not_computed_is_refused_by_name(family: Family, config: dict[st
             {"projection": {**LATENT, "rank": 0}, "feed_forward": SIGMOID},
             "model.projection.rank = 0; they need a number: say it in the recipe",
         ),
+        (
+            {"projection": {**LATENT, "score_scale": 1.5}, "feed_forward": SIGMOID},
+            "model.projection.score_scale = 1.5; they multiply scores where positions are stretched by YaRN only",
+        ),
         ({"projection": LATENT}, "model.feed_forward.kind = 'gated'; they have 'experts' only"),
         (
             {"projection": LATENT, "feed_forward": {**SIGMOID, "balance": {"kind": "loss"}}},
@@ -152,8 +172,10 @@ def test_what_is_not_computed_is_refused_by_name(family: Family, config: dict[st
             "model.attention.kind = 'window'; they have 'softmax' only",
         ),
     ],
-    ids=["alternating", "top-k", "epsilon", "bias", "shared", "none shared", "rank", "dense", "loss", "window"],
-)
+    ids=[
+        "alternating", "top-k", "epsilon", "bias", "shared", "none shared", "rank", "scale", "dense", "loss", "window",
+    ],
+)  # fmt: skip
 def test_parts_that_no_relative_has_are_refused_by_name(parts: dict[str, Any], words: str) -> None:
     with pytest.raises(OptionError) as caught:
         written(**parts)

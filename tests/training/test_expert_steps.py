@@ -9,6 +9,12 @@ import pytest
 import torch
 
 import regard
+from regard.core.config import parse
+from regard.core.inputs import Inputs
+from regard.core.penalties import collected_penalties
+from regard.core.ports import text_ports
+from regard.layers.mixture.experts import Experts
+from regard.runs.recipe import Recipe
 from regard.training import checkpoints
 from regard.training.loop import Loop
 from tests.training.tiny import TREE, make_loop
@@ -49,6 +55,17 @@ def test_positions_of_padding_are_not_counted(tmp_path: Path) -> None:
         "encoder.layers.0.feed_forward": float(batch.source_lengths_B.sum()),
         "decoder.layers.0.feed_forward": float(batch.loss_terms),
     }
+
+
+@pytest.mark.parametrize("kind", ["gpt", "llama", "bert"])
+def test_a_body_of_texts_counts_no_padding_either(kind: str) -> None:
+    network = {"kind": "experts", "experts": 4, "active": 1, "width": 4}
+    table = {"kind": kind, "layers": 1, "width": 8, "heads": 2, "feed_forward": network}
+    model = parse(Recipe, {"model": table}).model.build(text_ports(7, 7, shared=True)).train()
+    with collected_penalties():
+        model.represent(Inputs(torch.randint(0, 7, (3, 5)), torch.tensor([5, 2, 3])))
+    (experts,) = (module for module in model.modules() if isinstance(module, Experts))
+    assert experts.step_counts()["positions"] == 10
 
 
 def test_recomputed_layers_count_once(tmp_path: Path) -> None:

@@ -47,11 +47,19 @@ class LatentAttention(nn.Module):
     """
 
     def __init__(
-        self, shape: HeadShape, widths: LatentWidths, mechanism: Mechanism, *, bias: bool, epsilon: float
+        self,
+        shape: HeadShape,
+        widths: LatentWidths,
+        mechanism: Mechanism,
+        *,
+        bias: bool,
+        epsilon: float,
+        score_scale: float = 1.0,
     ) -> None:
         super().__init__()
         check_mechanism(mechanism)
         self.shape, self.widths, heads = shape, widths, shape.heads
+        self.score_scale = score_scale
         rank, query_rank = widths.rank, widths.query_rank
         self.compress_query = nn.Linear(shape.width, query_rank, bias=False) if query_rank else nn.Identity()
         self.query_norm = nn.RMSNorm(query_rank, eps=epsilon) if query_rank else nn.Identity()
@@ -113,6 +121,8 @@ class LatentAttention(nn.Module):
     def _queries(self, x_BTD: Tensor, position: Position | None, mask: Mask) -> Tensor:
         q_BTJ = self.project_query(self.query_norm(self.compress_query(x_BTD)))
         q_BHTK = split_heads(q_BTJ, self.shape.heads)
+        if self.score_scale != 1.0:
+            q_BHTK = q_BHTK * self.score_scale
         if position is None:
             return q_BHTK
         content, rotary = q_BHTK.split((self.widths.content, self.widths.rotary), dim=-1)
@@ -199,6 +209,7 @@ class LatentConfig(HeadsPart):
     rotary_width: int = Field(0, ge=0)  # of what has a position; 0: half of that
     value_width: int = Field(0, ge=0)  # 0: as the keys without position
     epsilon: float = Field(1e-6, gt=0)  # of the norms of latents
+    score_scale: float = Field(1.0, gt=0)  # of the scores; above 1 where positions are stretched (DeepSeek's YaRN)
 
     def widths(self, shape: HeadShape) -> LatentWidths:
         content = self.key_width or max(1, shape.width // shape.heads)
@@ -214,8 +225,9 @@ class LatentConfig(HeadsPart):
     ) -> LatentAttention:
         check_no_effect(shape, new_norm)
         return LatentAttention(
-            self.head_shape(shape), self.widths(shape), mechanism, bias=bias, epsilon=self.epsilon
-        )
+            self.head_shape(shape), self.widths(shape), mechanism, bias=bias, epsilon=self.epsilon,
+            score_scale=self.score_scale,
+        )  # fmt: skip
 
     def cross_attention(
         self, shape: HeadShape, mechanism: Mechanism, *, bias: bool = True, new_norm: NewNorm = no_norm

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from regard.core.seams import Position
-    from regard.layers.balance import Balance
     from regard.layers.cells import Cell
     from regard.layers.embeddings import OneHot, TokenEmbedding
+    from regard.layers.mixture.balance import Balance
 
 
 class PositionPart(Part):
@@ -26,8 +26,13 @@ class PositionPart(Part):
 class ScalingPart(Part):
     """Settings of how the frequencies of rotary positions are stretched."""
 
+    @property
+    def magnitude(self) -> float:
+        """By what queries and keys are multiplied beside."""
+        return 1.0
+
     @abstractmethod
-    def scale(self, frequencies_C: Tensor) -> Tensor: ...
+    def scale(self, frequencies_C: Tensor, base: float) -> Tensor: ...
 
 
 class FeedForwardPart(Part):
@@ -95,6 +100,7 @@ SCALINGS = Choices(
         "none": "regard.layers.rotary:NoScaling",
         "linear": "regard.layers.rotary:LinearScaling",
         "llama3": "regard.layers.rotary:Llama3Scaling",
+        "yarn": "regard.layers.rotary:YarnScaling",
     },
 )
 FEED_FORWARDS = Choices(
@@ -104,7 +110,7 @@ FEED_FORWARDS = Choices(
     {
         "plain": "regard.layers.feed_forward:FeedForwardConfig",
         "gated": "regard.layers.feed_forward:GatedFeedForwardConfig",
-        "experts": "regard.layers.experts:ExpertsConfig",
+        "experts": "regard.layers.mixture.experts:ExpertsConfig",
     },
 )
 BALANCES = Choices(
@@ -112,9 +118,9 @@ BALANCES = Choices(
     BalancePart,
     "loss",
     {
-        "loss": "regard.layers.balance:LossBalanceConfig",
-        "bias": "regard.layers.balance:BiasBalanceConfig",
-        "none": "regard.layers.balance:NoBalanceConfig",
+        "loss": "regard.layers.mixture.balance:LossBalanceConfig",
+        "bias": "regard.layers.mixture.balance:BiasBalanceConfig",
+        "none": "regard.layers.mixture.balance:NoBalanceConfig",
     },
 )
 GELU_FEED_FORWARDS = FEED_FORWARDS.but(plain="regard.layers.feed_forward:GeluFeedForwardConfig")

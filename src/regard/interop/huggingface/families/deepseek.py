@@ -10,6 +10,13 @@ from typing import Any
 from regard.interop.huggingface.families import llama
 from regard.interop.huggingface.families.experts import ExpertNames, check_balance, expert_tensors
 from regard.interop.huggingface.families.family import Family
+from regard.interop.huggingface.families.rope import (
+    ROPE_SETTINGS,
+    read_rope,
+    write_rope,
+    write_score_scale,
+    yarn_score_scale,
+)
 from regard.interop.huggingface.settings import Setting, Settings, at, with_defaults
 from regard.interop.huggingface.tensors import Pairing
 
@@ -106,7 +113,7 @@ def read_shared(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any
             f"num_key_value_heads = {config['num_key_value_heads']!r}, but latent heads have as many as "
             f"num_attention_heads = {heads!r}"
         )
-    return llama.read_rope(config, problems)
+    return {**read_rope(config, problems), "projection": {"score_scale": yarn_score_scale(config)}}
 
 
 def write_shared(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
@@ -116,7 +123,8 @@ def write_shared(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any
     own = {"num_key_value_heads": heads, "q_lora_rank": at(table, "projection.query_rank") or None}
     unsaid = [name for name in ("rank", "key_width", "rotary_width", "value_width") if not widths.get(name)]
     problems += [f"model.projection.{name} = 0; they need a number: say it in the recipe" for name in unsaid]
-    return llama.write_rope(table, problems) | own
+    scale = widths.get("score_scale", 1.0)
+    return write_score_scale(write_rope(table, problems), scale, problems) | own
 
 
 def read_v2(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
@@ -124,7 +132,7 @@ def read_v2(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     method = config.get("topk_method", GREEDY)
     if method not in (GREEDY, LIMITED):
         problems.append(f"topk_method = {method!r}; known: {GREEDY!r}, {LIMITED!r}")
-    groups = {"groups": 1, "active_groups": 1}
+    groups: dict[str, Any] = {"groups": 1, "active_groups": 1}
     if method == LIMITED:
         groups = {"groups": config.get("n_group"), "active_groups": config.get("topk_group")}
         problems += [
@@ -160,7 +168,7 @@ V3 = Family(
     tensors=lambda table: llama.stack(table, attention, network),
     prefix=llama.PREFIX,
     unneeded=(llama.INV_FREQ, BEYOND),
-    more=llama.ROPE_SETTINGS | {"num_key_value_heads"},
+    more=ROPE_SETTINGS | {"num_key_value_heads"},
     read_more=read_shared,
     write_more=write_shared,
     suits=lambda table: at(table, "projection.kind") == "latent" and at(table, "feed_forward.scores") == "sigmoid",
@@ -174,7 +182,7 @@ V2 = Family(
     tensors=lambda table: llama.stack(table, attention, network),
     prefix=llama.PREFIX,
     unneeded=(llama.INV_FREQ,),
-    more=llama.ROPE_SETTINGS | {"num_key_value_heads", "topk_method", "n_group", "topk_group", "aux_loss_alpha"},
+    more=ROPE_SETTINGS | {"num_key_value_heads", "topk_method", "n_group", "topk_group", "aux_loss_alpha"},
     read_more=read_v2,
     write_more=write_v2,
     suits=lambda table: at(table, "projection.kind") == "latent",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from regard.interop.huggingface.families.family import HEAD, Family
+from regard.interop.huggingface.families.rope import ROPE_SETTINGS, read_rope, write_rope
 from regard.interop.huggingface.settings import ACTIVATIONS, TIED, Setting, Settings
 from regard.interop.huggingface.tensors import PairedHalves, Pairing, Same, Stacked
 
@@ -102,47 +103,6 @@ def tensors(table: Mapping[str, Any]) -> Iterator[Pairing]:
     return stack(table, attention, network)
 
 
-# -- rotary positions: transformers 5 writes rope_parameters, 4 wrote rope_theta and rope_scaling ------------------
-
-ROPE_SETTINGS = frozenset({"rope_parameters", "rope_scaling", "rope_theta"})
-ROPE_TYPES = {"default": "none", "linear": "linear", "llama3": "llama3"}
-ROPE_FIELDS: dict[str, dict[str, str]] = {
-    "default": {},
-    "linear": {"factor": "factor"},
-    "llama3": {
-        "factor": "factor",
-        "low_freq_factor": "low",
-        "high_freq_factor": "high",
-        "original_max_position_embeddings": "trained",
-    },
-}
-
-
-def read_rope(config: Mapping[str, Any], problems: list[str], usual_base: float = 10000.0) -> dict[str, Any]:
-    """The position table."""
-    name = "rope_scaling" if config.get("rope_scaling") else "rope_parameters"
-    given = config.get(name) or {}
-    if not isinstance(given, Mapping):
-        problems.append(f"{name} = {given!r}, a table is expected")
-        return {}
-    rope = {"original_max_position_embeddings": config.get("max_position_embeddings", 2048), **given}
-    base = rope.pop("rope_theta", None) or config.get("rope_theta") or usual_base
-    other = rope.pop("type", None)
-    rope_type = rope.pop("rope_type", None) or other or "default"
-    if rope_type not in ROPE_TYPES:
-        problems.append(f"{name}.rope_type = {rope_type!r}; known: {', '.join(map(repr, ROPE_TYPES))}")
-        return {}
-    fields = ROPE_FIELDS[rope_type]
-    problems += [f"{name}.{field} is missing, but {rope_type!r} needs it" for field in fields if field not in rope]
-    problems += [
-        f"{name}.{field} = {value!r} is not known with {rope_type!r}"
-        for field, value in given.items()
-        if value and field not in {*fields, "rope_theta", "rope_type", "type"}
-    ]
-    scaling = {ours: rope.get(theirs) for theirs, ours in fields.items()}
-    return {"position": {"kind": "rotary", "base": base, "scaling": {"kind": ROPE_TYPES[rope_type], **scaling}}}
-
-
 def write_more(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     if table["width"] % table["heads"]:
         problems.append(
@@ -150,21 +110,6 @@ def write_more(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
             "where model.key_width is given"
         )
     return write_rope(table, problems)
-
-
-def write_rope(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """As transformers 4 wrote it, which 5 reads too."""
-    position = table["position"]
-    if position["kind"] != "rotary":
-        return {}
-    scaling = position["scaling"]
-    rope_type = next((theirs for theirs, ours in ROPE_TYPES.items() if ours == scaling["kind"]), None)
-    if rope_type is None:
-        problems.append(f"model.position.scaling.kind = {scaling['kind']!r}; they know {', '.join(ROPE_TYPES)}")
-        return {}
-    fields = {theirs: scaling[ours] for theirs, ours in ROPE_FIELDS[rope_type].items()}
-    rope_scaling = None if rope_type == "default" else {"rope_type": rope_type, **fields}
-    return {"rope_theta": position["base"], "rope_scaling": rope_scaling}
 
 
 LLAMA = Family(

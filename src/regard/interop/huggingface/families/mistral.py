@@ -7,6 +7,7 @@ from typing import Any
 
 from regard.interop.huggingface.families import llama
 from regard.interop.huggingface.families.family import Family
+from regard.interop.huggingface.families.rope import ROPE_SETTINGS, read_rope
 from regard.interop.huggingface.families.windows import read_window, write_window
 from regard.interop.huggingface.settings import Settings, at, with_defaults
 
@@ -22,7 +23,7 @@ SETTINGS = Settings(
 
 
 def read_more(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    return llama.read_rope(config, problems) | read_window(config, 4096)
+    return read_rope(config, problems) | read_window(config, 4096)
 
 
 def write_more(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
@@ -44,7 +45,7 @@ MISTRAL = Family(
     tensors=llama.tensors,
     prefix=llama.PREFIX,
     unneeded=(llama.INV_FREQ,),
-    more=llama.ROPE_SETTINGS | {"sliding_window"},
+    more=ROPE_SETTINGS | {"sliding_window"},
     read_more=read_more,
     write_more=write_more,
     suits=suits,

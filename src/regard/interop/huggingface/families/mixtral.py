@@ -8,6 +8,7 @@ from typing import Any
 from regard.interop.huggingface.families import llama
 from regard.interop.huggingface.families.experts import ExpertNames, check_balance, expert_tensors
 from regard.interop.huggingface.families.family import Family
+from regard.interop.huggingface.families.rope import ROPE_SETTINGS, read_rope
 from regard.interop.huggingface.families.windows import read_window, write_window
 from regard.interop.huggingface.settings import Setting, Settings, with_defaults
 from regard.interop.huggingface.tensors import Pairing
@@ -43,7 +44,7 @@ def network(table: Mapping[str, Any], layer: int) -> tuple[Pairing, ...]:
 
 def read_more(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     balance = {"kind": "loss", "weight": config.get("router_aux_loss_coef", 0.001)}
-    more = llama.read_rope(config, problems, 1e6) | read_window(config, None)
+    more = read_rope(config, problems, 1e6) | read_window(config, None)
     return {**more, "feed_forward": {"balance": balance}}
 
 
@@ -67,7 +68,7 @@ MIXTRAL = Family(
     tensors=lambda table: llama.stack(table, llama.attention, network),
     prefix=llama.PREFIX,
     unneeded=(llama.INV_FREQ,),
-    more=llama.ROPE_SETTINGS | {"sliding_window", "router_aux_loss_coef"},
+    more=ROPE_SETTINGS | {"sliding_window", "router_aux_loss_coef"},
     read_more=read_more,
     write_more=write_more,
     suits=suits,

@@ -7,6 +7,7 @@ from typing import Any
 
 from regard.interop.huggingface.families import llama
 from regard.interop.huggingface.families.family import Family
+from regard.interop.huggingface.families.rope import ROPE_SETTINGS, read_rope, write_rope
 from regard.interop.huggingface.families.windows import LAYERED_SETTINGS, read_layered, write_layered
 from regard.interop.huggingface.settings import Setting, Settings, at, with_defaults
 
@@ -36,14 +37,14 @@ VOCABULARY = {"vocab_size": 151936}
 
 
 def read_more(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    return llama.read_rope(config, problems) | read_layered(config, problems)
+    return read_rope(config, problems) | read_layered(config, problems)
 
 
 def write_qwen2(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     """What is null in other families is always said in this one."""
     heads = table["heads"]
     sizes = {"head_dim": table["key_width"] or table["width"] // heads, "num_key_value_heads": table["groups"] or heads}
-    return llama.write_rope(table, problems) | write_layered(table, problems) | sizes
+    return write_rope(table, problems) | write_layered(table, problems) | sizes
 
 
 def write_qwen3(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
@@ -63,7 +64,7 @@ QWEN2 = Family(
     tensors=llama.tensors,
     prefix=llama.PREFIX,
     unneeded=(llama.INV_FREQ,),
-    more=llama.ROPE_SETTINGS | LAYERED_SETTINGS,
+    more=ROPE_SETTINGS | LAYERED_SETTINGS,
     read_more=read_more,
     write_more=write_qwen2,
     suits=lambda table: at(table, "projection.biases") == "qkv",
@@ -77,7 +78,7 @@ QWEN3 = Family(
     tensors=llama.tensors,
     prefix=llama.PREFIX,
     unneeded=(llama.INV_FREQ,),
-    more=llama.ROPE_SETTINGS | LAYERED_SETTINGS,
+    more=ROPE_SETTINGS | LAYERED_SETTINGS,
     read_more=read_more,
     write_more=write_qwen3,
     suits=lambda table: at(table, "head_norm.kind") == "rms" and at(table, "feed_forward.kind") == "gated",

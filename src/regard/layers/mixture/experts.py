@@ -14,11 +14,11 @@ from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided
 from regard.core.penalties import add_penalty, is_collecting, is_counting
 from regard.layers import BALANCES, BalancePart, FeedForwardPart
-from regard.layers.balance import Balance, Routed
 from regard.layers.dropout import Dropout
 from regard.layers.feed_forward import ACTIVATIONS, Activation, GatedFeedForward, GatedFeedForwardConfig, HiddenPart
-from regard.layers.grouped_products import grouped_linear
-from regard.layers.routing import Route, Rules, Scores
+from regard.layers.mixture.balance import Balance, Routed
+from regard.layers.mixture.grouped_products import grouped_linear
+from regard.layers.mixture.routing import Route, Rules, Scores
 
 MOST_LISTED = 64  # experts of a layer whose loads are written one by one
 
@@ -62,8 +62,10 @@ class Experts(nn.Module):
 
     def forward(self, x_BTD: Tensor, lengths_B: Tensor | None = None) -> Tensor:
         """Of each row the first ``lengths_B`` positions are there: the others get no expert and answer 0."""
-        if torch.compiler.is_compiling() or torch.compiler.is_exporting():
-            return self._by_all(x_BTD)
+        return self._by_all(x_BTD) if torch.compiler.is_exporting() else self._sorted(x_BTD, lengths_B)
+
+    @torch.compiler.disable  # how many rows an expert has is known only when its product is due
+    def _sorted(self, x_BTD: Tensor, lengths_B: Tensor | None) -> Tensor:
         flat_ND = x_BTD.flatten(0, -2)
         sequences_N = torch.arange(len(x_BTD), device=x_BTD.device).repeat_interleave(x_BTD.shape[1])
         there_BT = there(lengths_B, x_BTD.shape[1])

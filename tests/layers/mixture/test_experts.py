@@ -13,11 +13,11 @@ from torch.nn import functional
 from regard.core.config import parse
 from regard.core.errors import RecipeError
 from regard.core.penalties import collected_penalties
-from regard.layers.balance import BiasBalance, Routed, sequence_imbalance
-from regard.layers.experts import Experts, ExpertsConfig
 from regard.layers.feed_forward import GatedFeedForward
-from regard.layers.grouped_products import grouped_linear
-from regard.layers.routing import Rules
+from regard.layers.mixture.balance import BiasBalance, Routed, sequence_imbalance
+from regard.layers.mixture.experts import Experts, ExpertsConfig
+from regard.layers.mixture.grouped_products import grouped_linear
+from regard.layers.mixture.routing import Rules
 
 WIDTH, HIDDEN = 7, 5
 
@@ -100,6 +100,19 @@ def test_a_graph_for_any_data_computes_the_same(settings: dict[str, Any], monkey
         sorted_BTD = layer(x_BTD)
         monkeypatch.setattr(torch.compiler, "is_exporting", lambda: True)
         torch.testing.assert_close(layer(x_BTD), sorted_BTD, atol=1e-5, rtol=1e-5)
+
+
+def test_compiled_experts_are_counted_and_balanced_as_others() -> None:
+    layer, x_BTD = made(experts=5, active=2, balance={"kind": "loss"}).train(), torch.randn(2, 7, WIDTH)
+    found = []
+    for own in (layer, torch.compile(layer, backend="eager")):
+        with collected_penalties() as penalties:
+            y_BTD = own(x_BTD)
+        found.append((y_BTD, penalties[0], layer.step_counts()))
+        layer.end_step(layer.step_counts())
+    assert all(torch.equal(one, other) for one, other in zip(found[0][:2], found[1][:2], strict=True))
+    assert found[0][2] == found[1][2]
+    assert found[0][2]["positions"] == 14
 
 
 def test_one_expert_is_an_ordinary_network() -> None:
