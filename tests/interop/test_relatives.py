@@ -89,8 +89,8 @@ def test_what_a_silent_config_means() -> None:
 
 
 def test_scores_that_yarn_multiplies() -> None:
-    """(0.1 · 0.7 ln 40 + 1)² for DeepSeek-V2, whose queries and keys keep their lengths; and back."""
-    weights = {"mscale": 0.7, "mscale_all_dim": 0.7}
+    """(0.1 · 0.707 ln 40 + 1)² for DeepSeek-V2, whose queries and keys keep their lengths; and back."""
+    weights = {"mscale": 0.707, "mscale_all_dim": 0.707}
     rope = {"type": "yarn", "factor": 40, "original_max_position_embeddings": 4096, **weights}
     read = V2.table({"rope_scaling": rope}, "config.json")
     assert read["projection"]["score_scale"] == pytest.approx(1.5896, abs=1e-4)
@@ -100,7 +100,7 @@ def test_scores_that_yarn_multiplies() -> None:
         projection={**LATENT, "score_scale": read["projection"]["score_scale"]}, feed_forward=EXPERTS,
         position={"kind": "rotary", "scaling": {**scaling, "factor": 40.0}},
     )["rope_scaling"]  # fmt: skip
-    assert again["mscale_all_dim"] == pytest.approx(0.7, abs=1e-9)
+    assert again["mscale_all_dim"] == pytest.approx(0.707, abs=1e-9)
     assert again["attention_factor"] == 1.0
 
 
