@@ -119,7 +119,7 @@ class LatentAttention(nn.Module):
     # -- queries, latents, keys and values ------------------------------------------------------------------
 
     def _queries(self, x_BTD: Tensor, position: Position | None, mask: Mask) -> Tensor:
-        q_BTJ = self.project_query(self.query_norm(self.compress_query(x_BTD)))
+        q_BTJ = self.project_query(normed(self.query_norm, self.compress_query(x_BTD)))
         q_BHTK = split_heads(q_BTJ, self.shape.heads)
         if self.score_scale != 1.0:
             q_BHTK = q_BHTK * self.score_scale
@@ -134,7 +134,7 @@ class LatentAttention(nn.Module):
         rotary_B1TK = rotary_BTK[:, None]
         if position is not None:
             rotary_B1TK = position.rotate(rotary_B1TK, mask.places)
-        return torch.cat((self.latent_norm(latent_BTR)[:, None], rotary_B1TK), dim=-1)
+        return torch.cat((normed(self.latent_norm, latent_BTR)[:, None], rotary_B1TK), dim=-1)
 
     def _content(self, joint: Tensor) -> Tensor:
         return joint[..., : self.widths.rank]
@@ -233,6 +233,11 @@ class LatentConfig(HeadsPart):
         self, shape: HeadShape, mechanism: Mechanism, *, bias: bool = True, new_norm: NewNorm = no_norm
     ) -> CrossAttention:
         return CrossAttention(shape, mechanism, bias=bias, new_norm=new_norm)
+
+
+def normed(norm: nn.Module, x: Tensor) -> Tensor:
+    """In the numbers of the norm's weights, where autocast has narrowed what comes."""
+    return norm(x.to(norm.weight.dtype)) if isinstance(norm, nn.RMSNorm) else norm(x)
 
 
 def check_no_effect(shape: HeadShape, new_norm: NewNorm) -> None:
