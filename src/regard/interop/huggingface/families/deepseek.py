@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from regard.interop.huggingface.families import llama
 from regard.interop.huggingface.families.experts import ExpertNames, check_balance, expert_tensors
-from regard.interop.huggingface.families.family import Family
 from regard.interop.huggingface.families.rope import (
     ROPE_SETTINGS,
     read_rope,
@@ -127,6 +127,10 @@ def write_shared(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any
     return write_score_scale(write_rope(table, problems), scale, problems) | own
 
 
+def write_v3(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    return write_shared(table, problems) | {"num_nextn_predict_layers": 0}
+
+
 def read_v2(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     """Whether groups count, ``topk_method`` says; the loss that balances is the same as ours."""
     method = config.get("topk_method", GREEDY)
@@ -159,29 +163,26 @@ def write_v2(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
     }
 
 
-V3 = Family(
+V3 = replace(
+    llama.LLAMA,
     architecture="DeepseekV3ForCausalLM",
     model_type="deepseek_v3",
-    kind="llama",
     settings=V3_SETTINGS,
     vocabulary={"vocab_size": 129280, "bos_token_id": 0, "eos_token_id": 1},
     tensors=lambda table: llama.stack(table, attention, network),
-    prefix=llama.PREFIX,
     unneeded=(llama.INV_FREQ, BEYOND),
     more=ROPE_SETTINGS | {"num_key_value_heads"},
     read_more=read_shared,
-    write_more=write_shared,
+    write_more=write_v3,
     suits=lambda table: at(table, "projection.kind") == "latent" and at(table, "feed_forward.scores") == "sigmoid",
 )
-V2 = Family(
+V2 = replace(
+    llama.LLAMA,
     architecture="DeepseekV2ForCausalLM",
     model_type="deepseek_v2",
-    kind="llama",
     settings=V2_SETTINGS,
     vocabulary={"vocab_size": 102400, "bos_token_id": 1, "eos_token_id": 2},
     tensors=lambda table: llama.stack(table, attention, network),
-    prefix=llama.PREFIX,
-    unneeded=(llama.INV_FREQ,),
     more=ROPE_SETTINGS | {"num_key_value_heads", "topk_method", "n_group", "topk_group", "aux_loss_alpha"},
     read_more=read_v2,
     write_more=write_v2,

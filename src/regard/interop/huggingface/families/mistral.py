@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from regard.interop.huggingface.families import llama
-from regard.interop.huggingface.families.family import Family
 from regard.interop.huggingface.families.rope import ROPE_SETTINGS, read_rope
 from regard.interop.huggingface.families.windows import read_window, write_window
 from regard.interop.huggingface.settings import Settings, at, with_defaults
@@ -36,15 +36,11 @@ def suits(table: Mapping[str, Any]) -> bool:
     return all(at(table, path) == value for path, value in wanted.items())
 
 
-MISTRAL = Family(
+MISTRAL = replace(
+    llama.LLAMA,
     architecture="MistralForCausalLM",
     model_type="mistral",
-    kind="llama",
     settings=SETTINGS,
-    vocabulary={"vocab_size": 32000, "bos_token_id": 1, "eos_token_id": 2},
-    tensors=llama.tensors,
-    prefix=llama.PREFIX,
-    unneeded=(llama.INV_FREQ,),
     more=ROPE_SETTINGS | {"sliding_window"},
     read_more=read_more,
     write_more=write_more,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from regard.interop.huggingface.families import llama
 from regard.interop.huggingface.families.experts import ExpertNames, check_balance, expert_tensors
-from regard.interop.huggingface.families.family import Family
 from regard.interop.huggingface.families.rope import ROPE_SETTINGS, read_rope
 from regard.interop.huggingface.families.windows import read_window, write_window
 from regard.interop.huggingface.settings import Setting, Settings, with_defaults
@@ -59,15 +59,12 @@ def suits(table: Mapping[str, Any]) -> bool:
     return table["feed_forward"]["kind"] == "experts" and table["projection"]["kind"] == "multi-head"
 
 
-MIXTRAL = Family(
+MIXTRAL = replace(
+    llama.LLAMA,
     architecture="MixtralForCausalLM",
     model_type="mixtral",
-    kind="llama",
     settings=SETTINGS,
-    vocabulary={"vocab_size": 32000, "bos_token_id": 1, "eos_token_id": 2},
     tensors=lambda table: llama.stack(table, llama.attention, network),
-    prefix=llama.PREFIX,
-    unneeded=(llama.INV_FREQ,),
     more=ROPE_SETTINGS | {"sliding_window", "router_aux_loss_coef"},
     read_more=read_more,
     write_more=write_more,

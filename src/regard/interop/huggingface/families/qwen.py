@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from regard.interop.huggingface.families import llama
-from regard.interop.huggingface.families.family import Family
 from regard.interop.huggingface.families.rope import ROPE_SETTINGS, read_rope, write_rope
 from regard.interop.huggingface.families.windows import LAYERED_SETTINGS, read_layered, write_layered
 from regard.interop.huggingface.settings import Setting, Settings, at, with_defaults
@@ -55,29 +55,23 @@ def write_qwen3(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]
     return write_qwen2(table, problems)
 
 
-QWEN2 = Family(
+QWEN2 = replace(
+    llama.LLAMA,
     architecture="Qwen2ForCausalLM",
     model_type="qwen2",
-    kind="llama",
     settings=QWEN2_SETTINGS,
     vocabulary=VOCABULARY,
-    tensors=llama.tensors,
-    prefix=llama.PREFIX,
-    unneeded=(llama.INV_FREQ,),
     more=ROPE_SETTINGS | LAYERED_SETTINGS,
     read_more=read_more,
     write_more=write_qwen2,
     suits=lambda table: at(table, "projection.biases") == "qkv",
 )
-QWEN3 = Family(
+QWEN3 = replace(
+    llama.LLAMA,
     architecture="Qwen3ForCausalLM",
     model_type="qwen3",
-    kind="llama",
     settings=QWEN3_SETTINGS,
     vocabulary=VOCABULARY,
-    tensors=llama.tensors,
-    prefix=llama.PREFIX,
-    unneeded=(llama.INV_FREQ,),
     more=ROPE_SETTINGS | LAYERED_SETTINGS,
     read_more=read_more,
     write_more=write_qwen3,
