@@ -97,7 +97,8 @@ def test_scores_that_yarn_multiplies() -> None:
     scaling = {"kind": "yarn", "factor": 40, "trained": 4096, "fast": 32.0, "slow": 1.0, "length": 1.0}
     assert read["position"]["scaling"] == scaling
     again = written(
-        projection={**LATENT, "score_scale": read["projection"]["score_scale"]}, feed_forward=EXPERTS,
+        projection={**LATENT, "score_scale": read["projection"]["score_scale"]},
+        feed_forward={**EXPERTS, "normalised": False},
         position={"kind": "rotary", "scaling": {**scaling, "factor": 40.0}},
     )["rope_scaling"]  # fmt: skip
     assert again["mscale_all_dim"] == pytest.approx(0.707, abs=1e-9)

@@ -213,7 +213,7 @@ class Loop:
             return {}
         own = {(name, what): count for name, one in self.counting.items() for what, count in one.step_counts().items()}
         counts = self.ranks.all_reduce({f"{name}/{what}": count for (name, what), count in own.items()})
-        figures = {}
+        figures: dict[str, float] = {}
         for name, one in self.counting.items():
             told = {what: counts[f"{name}/{what}"] for owner, what in own if owner == name}
             figures |= {f"{name}.{what}": figure for what, figure in one.end_step(told).items()}

@@ -106,13 +106,17 @@ class Experts(nn.Module):
         """The same number by every expert at every position: a graph that serves any data cannot sort."""
         flat_ND = x_BTD.flatten(0, -2)
         scores_NE = self._scores(flat_ND)
-        experts_NU = self.rules.chosen(self.balance.preferences(scores_NE))
-        weights_NE = torch.zeros_like(scores_NE).scatter(-1, experts_NU, self.rules.weights(scores_NE, experts_NU))
+        weights_NE = self.weights_of(scores_NE)
         gate_NEF, open_NEF = self.inner(flat_ND).unflatten(-1, (self.experts, 2, -1)).unbind(-2)
         hidden_NEF = self.activation(gate_NEF) * open_NEF * weights_NE[..., None].to(flat_ND.dtype)
         outer_EDF = self.outer.weight.unflatten(0, (self.experts, -1))
         y_ND = hidden_NEF.flatten(1) @ outer_EDF.transpose(1, 2).flatten(0, 1)
         return self._with_shared(y_ND.view_as(x_BTD), x_BTD, None)
+
+    def weights_of(self, scores_NE: Tensor) -> Tensor:
+        """weights_NE, 0 for experts that are not chosen."""
+        experts_NU = self.rules.chosen(self.balance.preferences(scores_NE))
+        return torch.zeros_like(scores_NE).scatter(-1, experts_NU, self.rules.weights(scores_NE, experts_NU))
 
     # -- what a step counts ---------------------------------------------------------------------------------
 
