@@ -64,7 +64,6 @@ class Experts(nn.Module):
         """Of each row the first ``lengths_B`` positions are there: the others get no expert and answer 0."""
         return self._by_all(x_BTD) if torch.compiler.is_exporting() else self._sorted(x_BTD, lengths_B)
 
-    @torch.compiler.disable  # how many rows an expert has is known only when its product is due
     def _sorted(self, x_BTD: Tensor, lengths_B: Tensor | None) -> Tensor:
         flat_ND = x_BTD.flatten(0, -2)
         sequences_N = torch.arange(len(x_BTD), device=x_BTD.device).repeat_interleave(x_BTD.shape[1])
