@@ -73,7 +73,7 @@ class MetricsFile(SilentObserver):
         except OSError as error:
             raise RunError(
                 f"{self.path} could not be written: {error}; what the last checkpoint holds is safe. "
-                "Free some space, then go on with --resume"
+                "Free some space, then continue with --resume"
             ) from error
 
 

@@ -1,4 +1,4 @@
-"""Checkpoints: safetensors and JSON, written whole or not at all, verified before they are believed."""
+"""Checkpoints: safetensors and JSON, written whole or not at all, verified before they are used."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def save(folder: Path, weights: dict[str, Tensor], optimizer: dict[str, Tensor],
         shutil.rmtree(part, ignore_errors=True)
         raise RunError(
             f"checkpoint {folder} could not be written: {error}; the checkpoints before it are untouched. "
-            "Free some space, then go on with --resume"
+            "Free some space, then continue with --resume"
         ) from error
 
 

@@ -8,13 +8,11 @@ from typing import Any
 
 from regard.interop.huggingface.families.family import HEAD, Family
 from regard.interop.huggingface.families.rope import ROPE_SETTINGS, read_rope, write_rope
-from regard.interop.huggingface.settings import ACTIVATIONS, TIED, Setting, Settings
+from regard.interop.huggingface.settings import ACTIVATIONS, SOFTMAX, STACK, TIED, Setting, Settings, stack_sizes
 from regard.interop.huggingface.tensors import PairedHalves, Pairing, Same, Stacked
 
 SIZES = (
-    Setting("num_hidden_layers", "layers", 32),
-    Setting("hidden_size", "width", 4096),
-    Setting("num_attention_heads", "heads", 32),
+    *stack_sizes((32, 4096, 32), STACK[:3]),
     Setting("max_position_embeddings", "context", 2048),
     Setting("hidden_act", "feed_forward.activation", "silu", ACTIVATIONS),
     Setting("rms_norm_eps", "norm.epsilon", 1e-6),
@@ -32,7 +30,7 @@ PARTS = {
     "projection.biases": "usual",
     "feed_forward.kind": "gated",
 }
-FULL = {"attention.kind": "softmax", "attention.score": "scaled-dot", "attention.temperature": 1.0}
+FULL = {path: value for path, value in SOFTMAX.items() if path.startswith("attention.")}
 REQUIRED = {"is_encoder_decoder": False}
 HARMLESS = frozenset({"attention_dropout", "pretraining_tp"})
 SETTINGS = Settings(
