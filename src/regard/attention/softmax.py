@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from regard.attention import AttentionContext, MechanismPart, formulas
 from regard.attention.kernels import by_hand, fused_attention, short_attention
-from regard.attention.masks import Mask
+from regard.attention.masks import EVERYTHING, Mask
 from regard.attention.mechanism import MatrixMechanism
 from regard.core.precision import narrow_type
 from regard.core.seams import Mechanism
@@ -46,6 +46,8 @@ def softmax_weights(scores_BHTS: Tensor, mask: Mask, bias: Tensor | None, temper
 class ScaledDot(MatrixMechanism):
     """softmax(QKᵀ/√d_k) V, exactly, by whichever kernel is fastest for the shape."""
 
+    reads_products = True
+
     def forward(
         self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
     ) -> Tensor:
@@ -59,6 +61,11 @@ def scaled_dot_attention(
     q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
 ) -> Tensor:
     """softmax(QKᵀ/√d_k) V by whichever kernel is fastest for the shape."""
+    if bias is None and asks_shared_keys_once(q_BHTK, k_BHSK, v_BHSV):
+        may_look = mask.dense(1, k_BHSK.shape[-2], q_BHTK.device)
+        together = EVERYTHING if may_look is None else Mask(dense_BHTS=may_look.transpose(1, 2))
+        out = scaled_dot_attention(q_BHTK.transpose(1, 2), k_BHSK[:, :1], v_BHSV[:, :1], together)
+        return out.transpose(1, 2)
     queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
     exporting = torch.compiler.is_exporting()  # a graph serves any length, so nothing is chosen by it
     limit = PLAIN_UP_TO_SCORES * (1 if narrow_type(q_BHTK.device.type) is None else NARROW_GAIN)
@@ -67,6 +74,15 @@ def scaled_dot_attention(
     if exporting or (q_BHTK.device.type == "cpu" and queries * keys <= limit):
         return short_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
     return fused_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
+
+
+def asks_shared_keys_once(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor) -> bool:
+    """Whether one position of many heads reads keys and values that are one and the same for all of them, in decoding:
+    then the heads are queries to it, and nothing is copied for each."""
+    if torch.is_grad_enabled() or torch.compiler.is_compiling() or torch.compiler.is_exporting():
+        return False
+    one_position = q_BHTK.shape[-2] == 1 and q_BHTK.shape[1] > 1
+    return one_position and k_BHSK.stride(1) == 0 and v_BHSV.stride(1) == 0
 
 
 def scaled_dot_weights(q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:

@@ -60,15 +60,16 @@ class StackPart(Part):
         causal: bool = False,
     ) -> EncoderLayer:
         """The layer of this number, whose projections have biases."""
-        head_width = self.width // self.heads
+        shape = HeadShape(self.width, self.heads)
+        head_width = parts.projection.head_shape(shape).key_width
         context = AttentionContext(head_width, head_width, self.heads, max_length, layer, self.layers, causal)
         return EncoderLayer(
             parts.projection.self_attention(
-                HeadShape(self.width, self.heads),
+                shape,
                 parts.attention.build(context),
                 bias=True,
                 new_norm=parts.head_norm.build,
             ),
-            parts.feed_forward.build(self.width, 0.0),
+            parts.feed_forward.at_layer(layer).build(self.width, 0.0),
             lambda: residual(self.width, dropout, parts.norm.build),
         )

@@ -87,7 +87,7 @@ class TransformerConfig(ModelPart):
 
     def context(self, layer: int, layers: int, max_length: int, *, causal: bool = False) -> AttentionContext:
         """What a mechanism in this layer of so many is told."""
-        width = self.key_width or self.width // self.heads
+        width = self.projection.head_shape(self.head_shape()).key_width
         return AttentionContext(width, width, self.heads, max_length, layer, layers, causal)
 
     def self_attention(self, context: AttentionContext) -> SelfHeads:
@@ -105,8 +105,8 @@ class TransformerConfig(ModelPart):
     def head_shape(self) -> HeadShape:
         return HeadShape(self.width, self.heads, self.groups, self.key_width, self.value_width)
 
-    def network(self) -> nn.Module:
-        return self.feed_forward.build(self.width, self.feed_forward_dropout)
+    def network(self, layer: int) -> nn.Module:
+        return self.feed_forward.at_layer(layer).build(self.width, self.feed_forward_dropout)
 
     def residual(self) -> nn.Module:
         return (PostNorm if self.norm == "post" else PreNorm)(self.width, self.dropout)
@@ -131,7 +131,8 @@ class Encoder(nn.Module):
             for layer in range(config.encoder_layers)
         ]
         self.layers = nn.ModuleList(
-            EncoderLayer(config.self_attention(place), config.network(), config.residual) for place in places
+            EncoderLayer(config.self_attention(place), config.network(place.layer), config.residual)
+            for place in places
         )
         self.norm = config.final_norm()
         self.recompute = False  # activation checkpointing, set by the training loop
@@ -158,7 +159,7 @@ class Decoder(nn.Module):
             DecoderLayer(
                 config.self_attention(config.context(layer, count, max_length, causal=True)),
                 config.cross_attention(config.context(layer, count, max_length)),
-                config.network(),
+                config.network(layer),
                 config.residual,
             )
             for layer in range(count)

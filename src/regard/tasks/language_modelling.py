@@ -19,7 +19,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.core.answers import Answer
-from regard.core.batch import Examples, TokenBatch
+from regard.core.batch import Examples, TokenBatch, row_lengths
 from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
 from regard.core.metrics import Metric, share
@@ -122,6 +122,10 @@ class WindowBatch(TokenBatch):
     tokens_BT: Tensor
     segments_BT: Tensor | None
     place: int
+
+    @property
+    def written_lengths_B(self) -> Tensor:
+        return row_lengths(self.real_N, self.tokens_BT)
 
 
 class LanguageModelling(RunningTextTask):

@@ -14,7 +14,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.core.answers import Answer
-from regard.core.batch import Examples, TokenBatch, move
+from regard.core.batch import Examples, TokenBatch, move, row_lengths
 from regard.core.errors import InputError, OptionError
 from regard.core.inputs import Inputs
 from regard.core.metrics import Details, Metric, share
@@ -88,6 +88,10 @@ class PairBatch(TokenBatch):
     source_BS: Tensor
     source_lengths_B: Tensor
     target_in_BT: Tensor
+
+    @property
+    def written_lengths_B(self) -> Tensor:
+        return row_lengths(self.real_N, self.target_in_BT)
 
 
 class Translation:
