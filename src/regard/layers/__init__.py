@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from regard.layers.embeddings import OneHot, TokenEmbedding
 
 
+MOST_LAYERS = 1000
+"""Deeper models than any that was ever trained take minutes to build."""
+
+
 class PositionPart(Part):
     """Settings of how a model knows where a token stands."""
 

@@ -26,6 +26,11 @@ class AdapterConfig(Config):
     targets: tuple[str, ...] = ("*.project", "*.project_query", "*.project_memory", "*.output")
     merge: bool = True  # at the end of training W takes the change in, and the run is one like any other
 
+    def unused(self) -> dict[str, str]:
+        if self.rank:
+            return {}
+        return dict.fromkeys(("alpha", "targets", "merge"), "with rank = 0 there are no adapters (rank = 8 makes some)")
+
 
 class LowRankChange(nn.Module):
     """W ↦ W + (α / r) B A. A starts at random and B at 0: at first nothing changes."""

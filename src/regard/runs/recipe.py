@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import Field, SerializeAsAny
+from pydantic import Field, SerializeAsAny, model_validator
 
 from regard.core import rules
 from regard.core.auto import filled
@@ -55,9 +55,25 @@ class Recipe(Config):
     training: TrainingConfig = Field(default_factory=lambda: TrainingConfig())
     decoding: Annotated[SerializeAsAny[Strategy], STRATEGIES] = Field(default_factory=STRATEGIES.make)
 
+    @model_validator(mode="after")
+    def _check_fit(self) -> Self:
+        if self.task.needs not in self.model.roles:
+            raise ValueError(misfit(self.task, self.model))
+        return self
+
+    def unused(self) -> dict[str, str]:
+        unused: dict[str, str] = {}
+        if not self.task.generates:
+            unused["decoding"] = f"task.kind = {self.task.kind!r} does not write its answers token by token"
+        if not self.input.is_text:
+            unused["tokenizer"] = f"where input.kind = {self.input.kind!r} no text is read or written"
+        elif self.task.one_sided:
+            unused["tokenizer.joint"] = f"task.kind = {self.task.kind!r} has texts of one kind only"
+        return unused
+
     def tables(self) -> dict[str, Any]:
         """Every default that the run uses written out; tables that it does not use are left out."""
-        return self.model_dump(exclude={"input"} if self.input.is_text else {"tokenizer", "decoding"})
+        return self.model_dump(exclude={"input"} if self.input.is_text else None)
 
     def to_toml(self) -> str:
         return to_toml(self.tables())
@@ -102,14 +118,6 @@ class Recipe(Config):
         """
         check_renamed(tree, where)
         made = parse(cls, tree, where, drop_overridden(settings, whole=whole))
-        unused = [] if made.input.is_text else [name for name in ("tokenizer", "decoding") if name in tree]
-        if keys_below("input", settings):  # what the recipe says beside it makes way
-            unused = [name for name in unused if keys_below(name, settings)]
-        if unused:
-            raise RecipeError(
-                f"{where}: [{'] and ['.join(unused)}] have no effect where input.kind = {made.input.kind!r}: no text "
-                "is read or written; leave them out"
-            )
         return made.model_copy(update={"data": made.data.located(base, keys_below("data", settings))})
 
     @classmethod
@@ -124,6 +132,16 @@ class Recipe(Config):
             tree, whole = override(upgraded(recipe), settings, cls), "format" in recipe
             return cls._parsed(tree, "recipe", Path.cwd(), settings, whole=whole)
         return cls.read(recipe, settings)
+
+
+def misfit(task: TaskPart, model: ModelPart) -> str:
+    """Why a model is none for a task, and which are."""
+    models = [kind for kind in MODELS.kinds() if task.needs in MODELS.resolve(kind).roles]
+    tasks = [kind for kind in TASKS.kinds() if TASKS.resolve(kind).needs in model.roles]
+    return (
+        f"task.kind = {task.kind!r} needs a model that {task.needs.value}, which model.kind = {model.kind!r} does not; "
+        f"choose model.kind = {' or '.join(map(repr, models))}, or another task.kind: {', '.join(tasks)}"
+    )
 
 
 def keys_below(table: str, settings: Iterable[str]) -> list[str]:

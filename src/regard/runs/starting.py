@@ -38,6 +38,14 @@ class StartConfig(Config):
     frozen: tuple[str, ...] = ()  # names of weights that stay as they are, as in ["embedding*", "layers.0.*"]
     adapters: AdapterConfig = Field(default_factory=AdapterConfig)
 
+    def unused(self) -> dict[str, str]:
+        if not self.run:
+            reason = "start.run names no run to start from (--from names one)"
+            return dict.fromkeys(("taken", "pieces", "unknown"), reason)
+        if self.pieces == "carried":
+            return {"unknown": 'pieces = "carried", so the pieces are learned from these very texts'}
+        return {}
+
 
 class Origin(NamedTuple):
     """The run that is started from."""

@@ -73,6 +73,8 @@ class QuestionAnsweringConfig(TaskPart):
     headline = (share("f1", "F1"), share("exact_match", "exact match"))
     accuracy = "span_accuracy"
 
+    one_sided = True
+
     kind: str = "question-answering"
     max_length: int = Field(384, ge=8)  # tokens of a window: question, context and the symbols around them
     stride: int = Field(128, ge=1)  # tokens from the start of a window to that of the next
