@@ -34,11 +34,12 @@ def write_files(folder: Path) -> Path:
 def write_texts(folder: Path) -> None:
     told = [" ".join(GERMAN.get(word, word) for word in one.split()) for one in SENTENCES]
     rows = [f"{one}\t{other}\t{len(one) % 2}\t{one[4]}" for one, other in zip(SENTENCES, told, strict=True)]
-    write_lines(folder / "pairs.tsv", ["source\ttarget\tlabel\tgroup", *rows])
+    quoted = '"the cat and the dog"\tdie Katze und der Hund\t1\tc'  # signs, or what encloses a cell
+    write_lines(folder / "pairs.tsv", ["source\ttarget\tlabel\tgroup", *rows, quoted])
     write_lines(folder / "text.txt", [*SENTENCES, *told])
-    tags = [[f"D {word}" if word == "the" else f"N {word}" for word in one.split()] for one in SENTENCES]
+    tags = [[f"{word} {'D' if word == 'the' else 'N'}" for word in one.split()] for one in SENTENCES]
     write_lines(folder / "tagged.txt", [line for own in tags for line in (*own, "")])
-    trees = [f"(S (NP (DT the) (NN {one})) (VP (VB {verb})))" for one in SUBJECTS for verb in VERBS]
+    trees = [f"(S (NP-SBJ (DT the) (NN {one})) (VP (VB {verb})))" for one in SUBJECTS for verb in VERBS]
     write_lines(folder / "trees.txt", trees)
     asked = [
         {"question": f"who {verb}", "context": f"the {one} {verb} here", "answer": one, "answer_start": 4}
@@ -46,6 +47,9 @@ def write_texts(folder: Path) -> None:
         for verb in VERBS
     ]
     write_lines(folder / "questions.jsonl", map(json.dumps, asked))
+    generator = np.random.default_rng(2)
+    words = [*sorted({word for one in (*SENTENCES, *told) for word in one.split()}), *"abcdefghijklmnopqrstuvwxyz"]
+    write_lines(folder / "vectors.txt", [" ".join([word, *map(str, generator.random(4).round(3))]) for word in words])
 
 
 def write_lines(path: Path, lines: object) -> None:
@@ -55,9 +59,9 @@ def write_lines(path: Path, lines: object) -> None:
 def write_pictures(folder: Path) -> None:
     generator = np.random.default_rng(1)
     for number in range(24):
-        path = folder / "pictures" / f"class-{number % 2}" / f"{number}.png"
+        path = folder / "pictures" / f"class-{number % 2}" / f"{number}.jpg"
         path.parent.mkdir(parents=True, exist_ok=True)
-        Image.fromarray(generator.integers(0, 255, (8, 8, 3), dtype=np.uint8)).save(path)
+        Image.fromarray(generator.integers(0, 255, (12, 10, 3), dtype=np.uint8)).save(path)
 
 
 def write_series(folder: Path) -> None:
@@ -68,7 +72,7 @@ def write_series(folder: Path) -> None:
     ]
     write_lines(folder / "hours.csv", ["time,y,z", *rows])
     shapes = [
-        ":".join([*(",".join(f"{value:.3f}" for value in own) for own in generator.random((2, 6))), str(one % 2)])
+        ":".join([*(",".join(f"{value:.3f}" for value in own) for own in generator.random((2, 8))), str(one % 2)])
         for one in range(24)
     ]
     write_lines(folder / "shapes.ts", ["@data", *shapes])

@@ -26,10 +26,10 @@ MODALITY_OF = {
     "labelled-series": "series", "wave-shapes": "series", "graphs": "graph",
 }  # fmt: skip
 
-INPUT_TABLES: dict[str, Tree] = {"audio": {"rate": 500}}
+INPUT_TABLES: dict[str, Tree] = {"audio": {"features": {"bins": 8}}, "image": {"size": 8}}
 TASK_TABLES: dict[str, Tree] = {
     "language-model": {"context": 16, "sample": 0}, "masked-language-model": {"context": 16},
-    "forecasting": {"context": 24, "horizon": 6}, "question-answering": {"max_length": 24, "stride": 4},
+    "forecasting": {"context": 18, "horizon": 6}, "question-answering": {"max_length": 24, "stride": 4},
 }  # fmt: skip
 MODEL_TABLES: dict[str, Tree] = {
     "fixed-context": {"embedding": {"width": 8}}, "bahdanau": {"embedding": {"width": 8}},
@@ -38,6 +38,16 @@ MODEL_TABLES: dict[str, Tree] = {
     "gpt": {"layers": 1, "heads": 2}, "llama": {"layers": 1, "heads": 2}, "bert": {"layers": 1, "heads": 2},
     "vit": {"layers": 1, "heads": 2, "front": {"kind": "patches", "size": 4}},
     "graph-transformer": {"layers": 1, "heads": 2},
+}  # fmt: skip
+PART_TABLES: dict[str, Tree] = {
+    "attention=window": {"size": 3}, "attention=dilated": {"size": 2, "stride": 2},
+    "attention=longformer": {"size": 3}, "attention=sinks": {"size": 3, "sinks": 1},
+    "attention=blockwise": {"block": 2}, "attention=block-sparse": {"block": 2}, "attention=bigbird": {"block": 2},
+    "attention=top-k": {"keys": 2}, "attention=linformer": {"rows": 3, "max_length": 16},
+    "attention=performer": {"features": 8}, "scaling=llama3": {"trained": 4}, "features=waveform": {"hop": 0.05},
+    "features=log-mel": {"bins": 8}, "front=hierarchy": {"sizes": [4, 2]}, "front=convolution": {"channels": [4, 6]},
+    "front=patches": {"size": 4}, "embedding=learned": {"width": 8}, "adjacency=mask": {"heads": 1},
+    "source=wordpiece": {"vocabulary": 200}, "target=wordpiece": {"vocabulary": 200},
 }  # fmt: skip
 WORDS: Tree = {"kind": "word", "minimum_frequency": 1}
 PIECES: Tree = {"kind": "wordpiece", "vocabulary": 200, "minimum_frequency": 1}
@@ -100,3 +110,9 @@ def recipe_with(files: Path, table: str, kind: str) -> Tree:
         return tree
     own: Tree = {"kind": kind, **({"minimum_frequency": 1} if kind in ("word", "whitespace") else {})}
     return {**tree, table: own}
+
+
+def file_values(files: Path, kind: str, key: str) -> list[Any]:
+    """Other files for a split."""
+    name = str(files / DATA_TABLES[kind]["train"])
+    return [[name, name]] if key == "train" else [{"others": name}] if key == "other_splits" else [name]

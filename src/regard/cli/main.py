@@ -78,7 +78,7 @@ def main(arguments: list[str] | None = None) -> Any:
         say(f"[bold red]error:[/bold red] {escape_markup(_in_words(error))}", to=notes)
         raise SystemExit(1) from None
     except KeyboardInterrupt:
-        say("stopped", to=notes)
+        say("stopped before it was done: nothing is left half-written, and the same command begins again", to=notes)
         raise SystemExit(130) from None
 
 

@@ -136,7 +136,7 @@ class LanguageModelling(RunningTextTask):
     def __init__(
         self, config: LanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
-        super().__init__(corpus, vocabularies, seed)
+        super().__init__(corpus, vocabularies, seed, config.context)
         self.config = config
         self.additive = not config.carry  # what a stream remembers belongs to the batch before
         self._held: dict[bool, tuple[int, Any]] = {}  # training or not: the last place, and what is remembered there

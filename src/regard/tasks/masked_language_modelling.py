@@ -131,7 +131,7 @@ class MaskedLanguageModelling(RunningTextTask):
     def __init__(
         self, config: MaskedLanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
-        super().__init__(corpus, vocabularies, seed)
+        super().__init__(corpus, vocabularies, seed, config.context)
         self.config = config
 
     # -- examples and batches -------------------------------------------------------------------------------
