@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from tests.graph_files import write_tu
 from tests.sounds import write_tones
 
 SUBJECTS, VERBS, PLACES = ("cat", "dog", "man", "House"), ("sleeps", "runs", "sings"), ("here", "there", "at home")
@@ -27,8 +26,18 @@ def write_files(folder: Path) -> Path:
     write_tones(folder / "tones", 6)
     lines = [f"tones/{label}/{number}.wav,{label} tone" for label in ("high", "low") for number in range(6)]
     (folder / "said.csv").write_text("\n".join(["sound,text", *lines]) + "\n", encoding="utf-8")
-    write_tu(folder / "rings", 24)
+    write_lines(folder / "graphs.jsonl", map(json.dumps, map(ring, range(3, 27))))
     return folder
+
+
+def ring(nodes: int) -> dict[str, object]:
+    """A ring of so many nodes, each with a number and a colour."""
+    return {
+        "nodes": [{"id": one, "size": one % 5, "colour": "red" if one % 3 else "blue"} for one in range(nodes)],
+        "edges": [[one, (one + 1) % nodes] for one in range(nodes)],
+        "label": "odd" if nodes % 2 else "even",
+        "half": "first" if nodes < 14 else "second",
+    }
 
 
 def write_texts(folder: Path) -> None:

@@ -18,7 +18,7 @@ DATA_TABLES: dict[str, Tree] = {
     "text-table": {"train": "pairs.tsv", "text": "source"}, "labelled": {"train": "pairs.tsv", "text": "source"},
     "pictures": {"train": "pictures"}, "sounds": {"train": "tones"}, "speech": {"train": "said.csv"},
     "series": {"train": "hours.csv"}, "labelled-series": {"train": "shapes.ts"}, "tagged": {"train": "tagged.txt"},
-    "questions": {"train": "questions.jsonl"}, "graphs": {"train": "rings"},
+    "questions": {"train": "questions.jsonl"}, "graphs": {"train": "graphs.jsonl"},
 }  # fmt: skip
 DIVIDED_BY_SHARE = ("text", "series")
 MODALITY_OF = {
