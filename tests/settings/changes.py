@@ -68,7 +68,7 @@ BESIDE: dict[str, Tree] = {
     "model=transformer.cross": {"model.encoder_layers": 2, "model.decoder_layers": 2},
     "task=*.keep": {"task.max_length": 6},
     "task=tagging.piece": {"tokenizer": {"kind": "bpe", "vocabulary": 300}},
-    "task=question-answering.unanswerable": {"task.threshold": -50.0},
+    "task=question-answering.unanswerable": {"task.unanswerable": "yes", "task.threshold": -50.0},
     "task=question-answering.threshold": {"task.unanswerable": "yes"},
     "*.average": {"training.final": "average", "training.checkpoint_every": 1},
     "training.final": {"training.validate_every": 1, "training.learning_rate": 0.1},

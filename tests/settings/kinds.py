@@ -42,7 +42,7 @@ MODEL_TABLES: dict[str, Tree] = {
 PART_TABLES: dict[str, Tree] = {
     "attention=window": {"size": 3}, "attention=dilated": {"size": 2, "stride": 2},
     "attention=longformer": {"size": 3}, "attention=sinks": {"size": 3, "sinks": 1},
-    "attention=blockwise": {"block": 2}, "attention=block-sparse": {"block": 2}, "attention=bigbird": {"block": 2},
+    "attention=blockwise": {"block": 2}, "attention=block-sparse": {"block": 3}, "attention=bigbird": {"block": 2},
     "attention=top-k": {"keys": 2}, "attention=linformer": {"rows": 3, "max_length": 16},
     "attention=performer": {"features": 8}, "scaling=llama3": {"trained": 4}, "features=waveform": {"hop": 0.05},
     "features=log-mel": {"bins": 8}, "front=hierarchy": {"sizes": [4, 2]}, "front=convolution": {"channels": [4, 6]},

@@ -81,3 +81,12 @@ def test_memory_that_runs_out_is_told_with_the_remedy(tmp_path: Path, monkeypatc
     with pytest.raises(RegardError, match=r"not enough memory for this training; set a smaller training\.batch_tokens"):
         regard.train("reverse", tmp_path / "run", TINY)
     assert not any((tmp_path / "run").iterdir()), "nothing was trained, so the same place will do"
+
+
+def test_a_file_that_says_nothing_is_no_recipe(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    for text in ("", "name = 'mine'", "[training]\nsteps = 5"):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(RegardError, match=r"mine\.toml says nothing of what is learned: .*regard init FILE --out"):
+            Recipe.read(path)
+    assert Recipe.read(path, ["task.kind=translation"]).training.steps == 5

@@ -50,9 +50,10 @@ def found(table: Mapping[str, Value], name: str) -> Value | None:
 @pytest.mark.parametrize("name", sample())
 def test_another_value_has_an_effect_or_is_refused(name: str) -> None:
     key = KEYS[name]
-    said = [effect(key, place) for place in key.places if not usual(key, place).refusal]
-    assert said, f"no recipe in which it stands can be trained: {usual(key, key.places[0]).refusal}"
-    assert said[0].startswith(("effect", "refused")), said[0]
+    place = next((place for place in key.places if not usual(key, place).refusal), None)
+    assert place is not None, f"no recipe in which it stands can be trained: {usual(key, key.places[0]).refusal}"
+    said = effect(key, place)
+    assert said.startswith(("effect", "refused")), said
 
 
 def effect(key: Key, place: Place) -> str:

@@ -35,6 +35,8 @@ from regard.tasks import TASKS, TaskPart
 from regard.training.config import Extent, TrainingConfig
 
 SETS = "sets.toml"
+SAYS_SOMETHING = ("data", "model", "task")
+"""Tables of which a recipe has at least one; nobody meant a file that has none."""
 
 
 class Recipe(Config):
@@ -100,6 +102,11 @@ class Recipe(Config):
         """A shipped recipe by name, or a file, with ``--set`` overrides."""
         path, settings = find(recipe), list(settings)
         held = read_recipe(path)
+        if not any(table in held.tree or keys_below(table, settings) for table in SAYS_SOMETHING):
+            raise RecipeError(
+                f"{path} says nothing of what is learned: it has none of the tables {', '.join(SAYS_SOMETHING)}; write "
+                "one (see: regard recipes show small-world), or have one written: regard init FILE --out recipe.toml"
+            )
         tree = override({"name": path.stem, **held.tree}, settings, cls)
         return cls._parsed(tree, str(recipe), held.base, settings, whole=held.whole)
 
