@@ -57,6 +57,9 @@ class Echo:
         class task:
             generates = True
 
+    class modalities:
+        input = None
+
     def answers(self, texts: list[str], *_: object, **__: object) -> list[list[Answer]]:
         return [[Answer(text, -1.0, -1.0)] for text in texts]
 

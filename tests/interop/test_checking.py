@@ -151,11 +151,11 @@ def test_a_picture_run_holds_and_says_what_does_not_apply(capsys: pytest.Capture
     checks = {one.name: one for one in check(run)}
     assert all(one.holds for one in checks.values()), checks
     done = [name for name, one in checks.items() if not one.skipped]
-    assert done == ["weights", "batch", "reference", "fused", "bfloat16"]
+    assert done == ["weights", "batch", "reference", "fused", "bfloat16", "huggingface"]
     assert checks["bfloat16"].difference > 0
     assert checks["cache"].skipped == "the model reads a picture as a whole and never steps through it"
     assert checks["batch"].what == "each picture alone against all together"
-    assert all(checks[name].skipped for name in ("huggingface", "onnx", "ctranslate2"))
+    assert all(checks[name].skipped for name in ("onnx", "ctranslate2"))
     with pytest.raises(SystemExit) as leaving:
         main(["check", str(run.folder.path)])
     assert not leaving.value.code

@@ -15,7 +15,7 @@ from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe
-from regard.runs.train import build_task, headed, load_corpus, resolved, train
+from regard.runs.train import build_task, headed, load_corpus, resolve_task, train
 from regard.tasks.classification import Classification
 from tests.inspection.picture_runs import drawn
 
@@ -37,7 +37,7 @@ def recipe(folder: Path, **task: Any) -> Recipe:
 def made(folder: Path, **task: Any) -> tuple[Classification, nn.Module]:
     tree = recipe(folder, **task)
     corpus = load_corpus(tree)
-    tree = resolved(tree, corpus)
+    tree = resolve_task(tree, corpus)
     found = build_task(tree, corpus, tree.input.fit(corpus, tree.tokenizer))
     assert isinstance(found, Classification)
     return found, headed(tree, found).eval()
@@ -109,6 +109,6 @@ def test_a_task_without_mixed_answers_refuses_mixing(tmp_path: Path) -> None:
 def test_an_empty_corpus_is_enough_to_load_a_run(tmp_path: Path) -> None:
     tree = recipe(tmp_path)
     corpus = load_corpus(tree)
-    tree = resolved(tree, corpus)
+    tree = resolve_task(tree, corpus)
     task = build_task(tree, Corpus({}, Ledger()), tree.input.fit(corpus, tree.tokenizer))
     assert len(task.examples("train", 0)) == 0

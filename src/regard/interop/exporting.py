@@ -128,7 +128,8 @@ def folder_parts(run: Run, family: Family) -> FolderParts:
 
 
 def picture_parts(run: Run) -> FolderParts:
-    assert isinstance(run.modalities.input, Preprocesses)
+    if not isinstance(run.modalities.input, Preprocesses):
+        return FolderParts({}, {}, {}, [f"input.kind = {run.recipe.input.kind!r}; theirs reads pictures only"])
     said, problems = run.modalities.input.preprocessing(), list[str]()
     rows, columns = said["shape"]
     size = rows if rows == columns else [rows, columns]

@@ -98,7 +98,7 @@ def test_sheets_of_another_width_broken_ones_and_missing_labels_are_refused(tmp_
         loaded(tmp_path, train={"file": "batch_*.png", "labels": "none.json"})
     broken = tmp_path / "batch_2.png"
     broken.write_bytes(broken.read_bytes()[:-60])
-    with pytest.raises(DataError, match=r"batch_2\.png is no readable picture"):
+    with pytest.raises(DataError, match=r"batch_2\.png is not a readable picture"):
         read_lined(broken, Lines(*SHAPE))
 
 

@@ -98,7 +98,7 @@ def test_a_name_that_is_not_there_lists_what_is() -> None:
 
 @pytest.mark.parametrize(
     ("family", "message"),
-    [("gpt", r"at most 48 tokens, and the text has \d+; shorten"), ("bert", "at most 20 tokens, and the text, the")],
+    [("gpt", r"at most 48 tokens, and the text has \d+; shorten"), ("bert", "20 tokens, and the text, including")],
 )
 def test_what_is_too_long_is_refused_with_the_remedy(family: str, message: str) -> None:
     with pytest.raises(OptionError, match=message):
