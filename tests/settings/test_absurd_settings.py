@@ -90,3 +90,15 @@ def test_a_file_that_says_nothing_is_no_recipe(tmp_path: Path) -> None:
         with pytest.raises(RegardError, match=r"mine\.toml says nothing of what is learned: .*regard init FILE --out"):
             Recipe.read(path)
     assert Recipe.read(path, ["task.kind=translation"]).training.steps == 5
+
+
+@pytest.mark.parametrize("tokenizer", ["{kind='wordpiece', joint=false}", "{kind='bpe', mask=true, joint=false}"])
+def test_tokenizers_of_two_sides_that_can_hide_words_number_their_pieces_each_for_itself(
+    tokenizer: str, tmp_path: Path
+) -> None:
+    sizes = ("data.kind=small-world", "data.train_size=40", "data.validation_size=8", "data.compositional_size=0")
+    settings = [*(one for one in TINY if not one.startswith("data.")), *sizes, f"tokenizer={tokenizer}"]
+    regard.train("small-world", tmp_path / "run", settings)
+    run = regard.load(tmp_path / "run")
+    assert not run.vocabularies.shared
+    assert len(run.predict(["the cat sleeps"])) == 1

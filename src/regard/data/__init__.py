@@ -78,6 +78,8 @@ DATA = Choices(
 class TokenizerPart(Part):
     """Settings of any tokenizer: ``joint`` says that source and target share one."""
 
+    numbers_alike: ClassVar[bool] = False  # whether a number means the same piece on both sides, even of two of them
+
     joint: bool = True
 
     def train(self, texts: Iterable[str]) -> Tokenizer:

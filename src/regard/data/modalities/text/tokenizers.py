@@ -158,6 +158,8 @@ def _trim(text: str, start: int, stop: int) -> tuple[int, int]:
 class ImportedTokenizer(TokenizerPart):
     """One that came with somebody else's model; its special symbols stand where they stood there (−1: not at all)."""
 
+    numbers_alike = True
+
     kind: str = "imported"
     pad: int = Field(default=-1, ge=-1)
     sos: int = Field(default=-1, ge=-1)
