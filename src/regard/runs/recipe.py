@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
-from pydantic import Field, SerializeAsAny, model_validator
+from pydantic import Field, SerializeAsAny
 
 from regard.core import rules
 from regard.core.auto import filled
@@ -57,11 +57,10 @@ class Recipe(Config):
     training: TrainingConfig = Field(default_factory=lambda: TrainingConfig())
     decoding: Annotated[SerializeAsAny[Strategy], STRATEGIES] = Field(default_factory=STRATEGIES.make)
 
-    @model_validator(mode="after")
-    def _check_fit(self) -> Self:
+    def check_fit(self) -> None:
+        """Refuses a task that this model is none for."""
         if self.task.needs not in self.model.roles:
-            raise ValueError(misfit(self.task, self.model))
-        return self
+            raise RecipeError(misfit(self.task, self.model))
 
     def unused(self) -> dict[str, str]:
         unused: dict[str, str] = {}
@@ -125,6 +124,7 @@ class Recipe(Config):
         """
         check_renamed(tree, where)
         made = parse(cls, tree, where, drop_overridden(settings, whole=whole))
+        made.check_fit()
         return made.model_copy(update={"data": made.data.located(base, keys_below("data", settings))})
 
     @classmethod

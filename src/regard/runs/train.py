@@ -68,6 +68,7 @@ def train(
     """
     settings = [*settings, *([f"start.run={json.dumps(str(start))}"] if start else [])]
     made = start_from(Recipe.of(recipe, settings), settings)
+    made.check_fit()
     folder = RunFolder(Path(out or Path("runs") / (made.name or "run")))
     machine.tune_allocator()
     machine.set_threads(made.training.threads)
