@@ -60,7 +60,7 @@ def translation(arguments: argparse.Namespace) -> dict[str, Any]:
         for language in ("en", "de")
     )
     engines = {"torch": run}
-    engines |= {f"ctranslate2 {kind}": run.through(engine_of(run, kind)) for kind in ("float32", "int8")}
+    engines |= {f"ctranslate2 {kind}": run.with_engine(engine_of(run, kind)) for kind in ("float32", "int8")}
     found: dict[str, dict[str, float]] = {}
     for name, one in engines.items():
         one.predict(sources[:32], options)

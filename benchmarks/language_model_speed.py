@@ -11,12 +11,12 @@ what else the machine does meets all of them; a ratio is the median over rounds 
 
 import argparse
 import statistics
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from common import machine_facts, write_result
+from peers.turn import take_turns
 from turns import bfloat16_is_faster, in_turns, ratio
 
 HERE = Path(__file__).resolve().parent
@@ -64,15 +64,10 @@ def ours(shape: dict[str, Any], way: str) -> None:
         }  # fmt: skip
         loop = prepare(Recipe.of(tree), RunFolder(Path(folder) / "run"), machine.Ranks(), [])
         batches = loop.batches()
-        for _ in range(5):
-            loop.step(next(batches))
-        print("ready", flush=True)
-        for _ in sys.stdin:
-            before = loop.progress.seconds, loop.progress.tokens
-            for _ in range(shape["steps"]):
-                loop.step(next(batches))
-            seconds, tokens = loop.progress.seconds - before[0], loop.progress.tokens - before[1]
-            print(tokens / seconds, flush=True)
+        take_turns(
+            lambda: loop.step(next(batches)), 5, shape["steps"],
+            lambda _: (loop.progress.seconds, loop.progress.tokens),
+        )  # fmt: skip
 
 
 def worth_trying() -> tuple[str, ...]:

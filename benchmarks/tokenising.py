@@ -27,12 +27,12 @@ VOCABULARY = 4000
 def corpora(text: Path, copies: int, folder: Path) -> dict[str, Any]:
     """The three kinds of running text, nothing set aside."""
     from regard.data.ledger import Ledger
-    from regard.data.texts import PythonCode, PythonEnglish, TextFiles
+    from regard.data.sources.text_files import PythonCode, PythonEnglish, TextFiles
 
     for number in range(copies):
         (folder / f"{number}.txt").write_bytes(text.read_bytes())
     parts = {
-        "text": TextFiles(folder=str(folder), validation_share=0.0),
+        "text": TextFiles(train=str(folder / "*.txt"), validation_share=0.0),
         "python-english": PythonEnglish(validation_share=0.0),
         "python-code": PythonCode(validation_share=0.0, packages=PACKAGES),
     }

@@ -11,12 +11,12 @@ median over rounds (``turns.py``).
 import argparse
 import os
 import statistics
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from common import machine_facts, write_result
+from peers.turn import take_turns
 from turns import bfloat16_is_faster, in_turns, ratio
 
 HERE = Path(__file__).resolve().parent
@@ -55,7 +55,7 @@ def ours(shape: dict[str, int], way: str) -> None:
     from regard.runs.train import prepare
     from regard.training import machine
 
-    machine.keep_freed_memory()
+    machine.tune_allocator()
     with tempfile.TemporaryDirectory() as folder:
         images = write_pictures(Path(folder), shape["side"])
         tree = {
@@ -69,15 +69,10 @@ def ours(shape: dict[str, int], way: str) -> None:
         }  # fmt: skip
         loop = prepare(Recipe.of(tree), RunFolder(Path(folder) / "run"), machine.Ranks(), [])
         batches = loop.batches()
-        for _ in range(3):
-            loop.step(next(batches))
-        print("ready", flush=True)
-        for _ in sys.stdin:
-            before = loop.progress.seconds, loop.progress.tokens
-            for _ in range(shape["steps"]):
-                loop.step(next(batches))
-            seconds, pictures = loop.progress.seconds - before[0], loop.progress.tokens - before[1]
-            print(pictures / seconds, flush=True)
+        take_turns(
+            lambda: loop.step(next(batches)), 3, shape["steps"],
+            lambda _: (loop.progress.seconds, loop.progress.tokens),
+        )  # fmt: skip
 
 
 def measured(name: str, shape: dict[str, int], rounds: int, ways: tuple[str, ...]) -> dict[str, Any]:

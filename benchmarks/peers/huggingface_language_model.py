@@ -4,11 +4,11 @@ Says ``ready``, and then, for each line that it is given, trains so many steps a
 """
 
 import argparse
-import sys
 import time
 
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
+from turn import take_turns
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -36,11 +36,4 @@ if __name__ == "__main__":
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
-    for _ in range(5):
-        step()
-    print("ready", flush=True)
-    for _ in sys.stdin:
-        began = time.perf_counter()
-        for _ in range(given.steps):
-            step()
-        print(given.steps * given.batch * given.context / (time.perf_counter() - began), flush=True)
+    take_turns(step, 5, given.steps, lambda done: (time.perf_counter(), done * given.batch * given.context))

@@ -4,11 +4,11 @@ Says ``ready``, and then, for each line that it is given, trains so many steps a
 """
 
 import argparse
-import sys
 import time
 
 import torch
 from transformers import ViTConfig, ViTForImageClassification
+from turn import take_turns
 
 PICTURES = 2_000
 
@@ -40,11 +40,4 @@ if __name__ == "__main__":
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
 
-    for _ in range(3):
-        step()
-    print("ready", flush=True)
-    for _ in sys.stdin:
-        began = time.perf_counter()
-        for _ in range(given.steps):
-            step()
-        print(given.steps * given.batch / (time.perf_counter() - began), flush=True)
+    take_turns(step, 3, given.steps, lambda done: (time.perf_counter(), done * given.batch))

@@ -111,7 +111,7 @@ def test_places_count_empty_lines(name: str, lines: list[str], message: str, tmp
     assert found.startswith(f"{file}: ")
     assert message in found
     told = regard("predict", kind(name).run, *lines).error
-    assert message.replace("line ", "text ") in told
+    assert message.replace("line ", "input ") in told
 
 
 def test_references_that_are_no_trees_are_named_by_their_lines(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_context_is_given_once(tmp_path: Path) -> None:
     assert whole["inputs"] == ["who sleeps\tthe cat sleeps", ""]
     assert whole["outputs"] == regard("predict", run, text, "", "--json").json["outputs"]
     found = regard("predict", run, "who sleeps", text, "--context", context).error
-    assert "--context gives the context, and there is another one after a tab in: text 2" in found
+    assert "--context gives the context, and there is another one after a tab in: input 2" in found
     context.write_text(" \n", encoding="utf-8")
     assert "story.txt is empty; --context takes a file" in regard("predict", run, "a", "--context", context).error
 

@@ -32,7 +32,7 @@ def test_a_table_becomes_a_run_that_answers(table: Path, tmp_path: Path) -> None
     assert regard("predict", run, "red house red river old new red").lines[0].split("\t")[0] in ("warm", "cold")
     assert regard("evaluate", run, "--json").json["split"] == "test"  # set aside from the table
     again = regard("train", table, "--out", run, "--resume")
-    assert f"go on with: regard train {run}/recipe.toml --out {run} --resume" in again.error
+    assert f"continue with: regard train {run}/recipe.toml --out {run} --resume" in again.error
 
 
 def test_init_writes_a_recipe_that_trains(table: Path, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_training_counts_pictures_and_files(told: tuple[Path, str]) -> None:
     _, said = told
     assert "pictures/s" in said
     assert "tokens" not in said
-    assert "2 files skipped (no readable picture), 1 file duplicated (the same as an earlier example)" in said
+    assert "2 files skipped (not a readable picture), 1 file duplicated (the same as an earlier example)" in said
 
 
 def test_a_prompt_is_for_language_models(told: tuple[Path, str]) -> None:
@@ -60,7 +60,7 @@ def test_one_class_is_nothing_to_tell_apart(tmp_path: Path) -> None:
     recipe = tmp_path / "one.toml"
     recipe.write_text('[data]\nkind = "pictures"\ntrain = "one"\nvalidation_size = 0\n', encoding="utf-8")
     found = regard("train", recipe, "--out", tmp_path / "run", *SMALL).error
-    assert "there is only one class: the labels are circle; at least two are needed" in found
+    assert "there is only one class, 'circle'; at least two are needed" in found
 
 
 def test_labels_that_training_has_not_seen_are_named(told: tuple[Path, str], tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def test_bad_bytes_are_placed_by_line_and_byte(run: Path, tmp_path: Path) -> Non
     file = tmp_path / "in.txt"
     file.write_bytes(bad)
     assert f"{file} {expected}" in regard("predict", run, "--file", file).error
-    assert "text 2 is not valid UTF-8" in regard("predict", run, "fine", "caf\udce9").error
+    assert "input 2 is not valid UTF-8" in regard("predict", run, "fine", "caf\udce9").error
 
 
 def test_files_that_do_not_fit(run: Path, tmp_path: Path) -> None:
@@ -204,7 +204,7 @@ def test_files_that_do_not_fit(run: Path, tmp_path: Path) -> None:
 def test_a_text_beyond_the_positions_says_the_remedy(run: Path) -> None:
     found = regard("predict", run, "the cat sleeps", " ".join(["cat"] * 3000)).error
     assert found == (
-        "the model has room for 2047 pieces of a source, and there are more in: text 2 (3000 pieces); "
+        "the model has room for 2047 pieces of a source, and there are more in: input 2 (3000 pieces); "
         "cut or split them, or train with a larger model.position.max_length"
     )
 

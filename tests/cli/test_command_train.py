@@ -134,7 +134,7 @@ def test_stopping_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     found = regard("train", "copy", "--out", tmp_path)
     assert (found.code, found.out) == (130, "")
     again = f"regard train {tmp_path}/recipe.toml --out {tmp_path} --resume"
-    assert found.err == f"stopped and saved after step 41; go on with:\n{again}\n"
+    assert found.err == f"stopped and saved after step 41; continue with:\n{again}\n"
 
 
 def test_an_error_with_debug_shows_where_it_came_from(run: Path) -> None:

@@ -159,7 +159,8 @@ def test_what_is_wrong_in_a_later_chunk_keeps_what_was_answered(run: Path, tmp_p
     assert (found.code, len(found.out.splitlines())) == (1, FIRST_LINES)
     assert f"{file}: the model has room for 2047 pieces of a source" in found.err
     assert "in: line 101 (3000 pieces), line 103 (3000 pieces); cut or split them" in found.err
-    assert f"64 lines are answered and written; to go on:\nregard predict {run} --file {file} --skip 64 >>" in found.err
+    again = f"regard predict {run} --file {file} --skip 64 >>"
+    assert f"64 lines are answered and written; to continue:\n{again}" in found.err
     again = regard("predict", run, "--file", file, "--skip", 64)
     assert (again.code, again.out) == (1, "")
     assert "line 101 (3000 pieces)" in again.err
@@ -199,7 +200,7 @@ def test_lines_of_a_pipe_are_answered_as_they_come_and_a_signal_says_how_to_go_o
         rest, told = asked.communicate(timeout=60)
     assert (asked.returncode, rest) == (130, b"")
     assert told.decode() == (
-        "stopped: 3 lines are answered and written; to go on, with standard input from its first line again:\n"
+        "stopped: 3 lines are answered and written; to continue, with standard input from its first line again:\n"
         f"regard predict {run} --skip 3 >> OUTPUT\n"
     )
 

@@ -55,7 +55,7 @@ def test_a_full_disk_leaves_the_old_file_and_says_what_to_do(
         write_atomically(tmp_path / "a.txt", half)
     assert str(caught.value) == (
         f"{tmp_path / 'a.txt'} could not be written: No space left on device; what was there before is untouched. "
-        "Free some space or choose another folder, then go on with --resume"
+        "Free some space or choose another folder, then continue with --resume"
     )
     assert contents(tmp_path) == {"a.txt": "old"}
 

@@ -50,7 +50,7 @@ def test_what_is_counted_is_called_by_its_name():
     ledger = Ledger()
     ledger.units["shapes"] = "files"
     for file in ("shapes", "more.csv", "shapes"):
-        ledger.skip("train", file, 3, "no readable picture")
+        ledger.skip("train", file, 3, "not a readable picture")
     ledger.skip("train", "shapes", 4, "no text")
     ledger.duplicate("train", "a.en", 5, "the same as an earlier example", ledger.place("shapes", 7))
     found = ledger.as_dict()

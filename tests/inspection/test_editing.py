@@ -154,7 +154,7 @@ def test_what_cannot_be_patched_says_why() -> None:
         logits_of(run.model, one)
     with record_outputs(run.model, "stack.layers.0") as held:
         logits_of(run.model, one)
-    told = r"stack\.layers\.0 is called more often now than when it was held"
+    told = r"stack\.layers\.0 is called more often now than when it was recorded"
     with patched(run.model, held):
         logits_of(run.model, one)
         with pytest.raises(OptionError, match=told):
@@ -197,10 +197,10 @@ def test_a_change_is_told_in_losses_and_words() -> None:
     assert found.loss_after == pytest.approx(float(functional.cross_entropy(after, expected)), rel=1e-5)
     assert 0 < found.moved <= 1
     assert found.others == int((before.argmax(-1) != after.argmax(-1)).sum()) > 0
-    assert f"{found.others} of {len(one.asked)} answers are others, first" in found.sentence
+    assert f"{found.others} of {len(one.asked)} answers change, first" in found.sentence
     nothing = change(run, one, scaled_heads(run.model, dict.fromkeys(heads, 1.0)))
     assert (nothing.moved, nothing.others) == (0.0, 0)
-    assert "none of 7 answers is another one" in nothing.sentence
+    assert "none of 7 answers changes" in nothing.sentence
     json.dumps(found.as_dict(), allow_nan=False)
 
 

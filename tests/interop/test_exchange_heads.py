@@ -334,7 +334,7 @@ def test_an_old_folder_is_read_as_what_the_user_says(case: str, same: bool, tmp_
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     folder = save(bert(), tmp_path / "theirs")
     for options, words in (
-        ({"named": "brt"}, r"--as brt is no family that is known here \(did you mean 'bert'\?\): gpt2, GPT2LMHead"),
+        ({"named": "brt"}, r"--as brt is not a known family \(did you mean 'bert'\?\): gpt2, GPT2LMHead"),
         ({"named": "gpt2"}, "says itself that it is a BertForMaskedLM; leave out --as"),
         ({"case": "up"}, "--case 'up' is not known; choose lower or keep"),
         ({"case": "keep"}, r"--case is for a vocab.txt alone.*has tokenizer.json: leave out --case"),

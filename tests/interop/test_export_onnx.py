@@ -253,7 +253,7 @@ def test_check_compares_the_export(
     assert leaving.value.code == 1
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "onnxruntime" in line]
     assert line.startswith("✗  onnx")
-    assert "first other token at position 1: " in line
+    assert "first different token at position 1: " in line
     with pytest.raises(RunError, match=r"was not written: onnxruntime's logits are off by"):
         export(run, "onnx", tmp_path / "wrong")
     assert not list(tmp_path.iterdir()), "nothing is left of it"

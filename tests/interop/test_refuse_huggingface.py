@@ -297,7 +297,7 @@ def test_a_pickle_that_holds_more_than_tensors_is_not_run(copy: Copy) -> None:
     (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Poison(), protocol=2))
     assert "pytorch_model.bin cannot be read: " in refused(folder, convert=True)
     torch.save([torch.ones(2)], folder / "pytorch_model.bin")
-    assert "it holds something else than tensors by name" in refused(folder, convert=True)
+    assert "it holds something other than named tensors" in refused(folder, convert=True)
 
 
 # -- tokenizers -------------------------------------------------------------------------------------------------

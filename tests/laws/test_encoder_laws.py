@@ -16,6 +16,7 @@ from regard.core.taps import attention_points, record
 from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.training import checkpoints
+from tests.laws.overfitting import check_overfits
 from tests.laws.subjects import ENCODERS, SYMBOLS, Subject, close
 
 TOKENS_BS = torch.tensor([[1, 5, 9, 4, 2, 0, 0], [1, 7, 12, 8, 10, 6, 2], [1, 11, 2, 0, 0, 0, 0]])
@@ -81,17 +82,13 @@ def test_one_batch_can_be_overfitted(subject: Subject) -> None:
     model: Any = subject.build(noise=0.0)
     shown_BS, answers_N = TOKENS_BS.clone(), TOKENS_BS[:, 1]
     shown_BS[:, 1] = 3
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    for _ in range(200):
+
+    def loss() -> Tensor:
         states_ND = model.head.transform(model(shown_BS, LENGTHS_B)[:, 1])
         matrix_WD = output_matrix(model.head.words)
-        loss = vocabulary_loss(output_states(model.head.words, states_ND), matrix_WD, answers_N).smoothed / 3
-        if loss < 0.05:
-            return
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    pytest.fail(f"the loss is still {loss:.3f}")
+        return vocabulary_loss(output_states(model.head.words, states_ND), matrix_WD, answers_N).smoothed / 3
+
+    check_overfits(model.parameters(), 200, loss)
 
 
 @every_encoder

@@ -23,6 +23,7 @@ from regard.data.modalities.graph.graphs import Edge, Node, make
 from regard.data.modalities.graph.structure import distances
 from regard.runs.recipe import Recipe
 from regard.training import checkpoints
+from tests.laws.overfitting import check_overfits
 from tests.laws.subjects import GRAPH_READERS, Subject, close
 from tests.laws.test_body_laws import GRAPHS, inputs_of
 
@@ -113,15 +114,10 @@ def test_one_batch_can_be_overfitted(subject: Subject) -> None:
     model: Any = subject.build(noise=0.0)
     torch.manual_seed(2)
     head, inputs = nn.Linear(12, 7), whole(subject)
-    optimizer = torch.optim.Adam([*model.parameters(), *head.parameters()], lr=1e-2)
-    for _ in range(150):
-        loss = functional.cross_entropy(head(model.represent(inputs).x_BND)[0], torch.arange(7))
-        if loss < 0.05:
-            return
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    pytest.fail(f"the loss is still {loss:.3f}")
+    check_overfits(
+        [*model.parameters(), *head.parameters()], 150,
+        lambda: functional.cross_entropy(head(model.represent(inputs).x_BND)[0], torch.arange(7)),
+    )  # fmt: skip
 
 
 # -- from a graph to states -----------------------------------------------------------------------------------------

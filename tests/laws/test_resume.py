@@ -225,7 +225,7 @@ def test_an_interruption_saves_and_says_how_to_go_on(number: signal.Signals, ste
     stopped = int(saved.name.removeprefix("step-"))
     assert step <= stopped < STEPS
     command = f"regard train {run}/recipe.toml --out {run} --resume"
-    assert f"stopped and saved after step {stopped}; go on with: {command}" in " ".join(said.split())
+    assert f"stopped and saved after step {stopped}; continue with: {command}" in " ".join(said.split())
     assert not out
     assert "Traceback" not in said
     assert not (run / "model.safetensors").exists()

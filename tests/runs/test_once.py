@@ -43,7 +43,10 @@ def test_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     counting(TorchEngine, "explain", "searched")
     counting(TorchEngine, "predict", "searched")
-    handle = run.model.register_forward_hook(lambda *_: counted.update(forward=counted["forward"] + 1))
+    model: Any = run.model
+    counted["encoded"] = 0  # a pass that goes around the model's own call would still read the source
+    for module, what in ((model, "forward"), (model.encoder, "encoded")):
+        module.register_forward_hook(lambda *_, what=what: counted.update({what: counted[what] + 1}))
     look(run, ["a b c"])
-    handle.remove()
     assert (counted["forward"], counted["searched"]) == (1, 1), "one pass for all views, one search"
+    assert counted["encoded"] == 2, "the source is read for the pass and for the search"

@@ -76,5 +76,5 @@ def test_a_loaded_run_reads_pictures_at_another_size(tmp_path: Path) -> None:
 
 
 def test_a_size_that_cannot_be_is_refused() -> None:
-    with pytest.raises(RecipeError, match="cannot be cut into patches of 3×3 without a rest"):
+    with pytest.raises(RecipeError, match="cannot be cut into patches of 3×3 without a remainder"):
         load(picture_run().folder.path, picture_size=13)

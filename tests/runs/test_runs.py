@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import shutil
 import struct
 from collections.abc import Sequence
@@ -329,23 +330,15 @@ def test_the_weights_of_another_run_do_not_fit(copied: Path, foreign: Path) -> N
 )
 def test_a_foreign_file_is_named(name: str, content: str, words: str, copied: Path) -> None:
     (copied / name).write_text(content, encoding="utf-8")
-    with pytest.raises(RegardError) as caught:
+    with pytest.raises(RegardError, match=re.escape(words)):
         regard.load(copied)
-    assert words in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("summary.json", "[1]", "summary.json holds no JSON object, as it should, but a list"),
-        ("scores.json", "[1]", "scores.json holds no JSON object, as it should, but a list"),
-    ],
-)
-def test_a_foreign_object_is_named(name: str, content: str, words: str, copied: Path) -> None:
-    (copied / name).write_text(content, encoding="utf-8")
-    with pytest.raises(RunError) as caught:
+@pytest.mark.parametrize("name", ["summary.json", "scores.json"])
+def test_a_foreign_object_is_named(name: str, copied: Path) -> None:
+    (copied / name).write_text("[1]", encoding="utf-8")
+    with pytest.raises(RunError, match=f"{name} holds no JSON object, as it should, but a list"):
         _ = regard.load(copied).alignment_head
-    assert words in str(caught.value)
 
 
 def test_a_summary_that_is_none_can_be_written_again(copied: Path) -> None:
@@ -378,7 +371,7 @@ def test_weights_of_the_right_shape_that_are_not_this_runs_are_noticed(copied: P
         regard.load(copied)
     assert str(caught.value) == (
         f"{copied}: modified since training, by the hashes in summary.json: model.safetensors; put the run's own "
-        "back, or remove summary.json to take what is there at its word"
+        "back, or remove summary.json to accept the files as they are"
     )
     (copied / "summary.json").unlink()
     assert regard.load(copied).predict(["a b"])
@@ -610,10 +603,10 @@ def test_splits_that_were_set_aside_stay_those_that_were_drawn(tmp_path: Path) -
     (out / "validation.jsonl").write_text("broken\n", encoding="utf-8")
     with pytest.raises(RunError, match=r"by the hashes in summary\.json: validation\.jsonl; put the run's own back"):
         regard.load(out)
-    with pytest.raises(RunError, match=r"validation\.jsonl is not.* it holds lines that are not JSON"):
+    with pytest.raises(RunError, match=r"validation\.jsonl was changed .*: it holds lines that are not JSON"):
         scored_corpus(run.folder, drawn_again)
     (out / "validation.jsonl").write_text('{"text": "a"}\n', encoding="utf-8")
-    with pytest.raises(RunError, match=r"validation\.jsonl holds other things than examples of kind Pair"):
+    with pytest.raises(RunError, match=r"validation\.jsonl holds something other than examples of kind Pair"):
         scored_corpus(run.folder, drawn_again)
     (out / "summary.json").unlink()
     with pytest.raises(RunError, match=r"the training files are not those with which .*run was begun.*begin a new run"):
@@ -626,5 +619,5 @@ def test_a_disk_that_is_full_when_figures_are_written_is_told_with_the_remedy(tm
         journal.on_step(1, {"loss": 1.0})
     (tmp_path / "gone" / "checkpoints" / "step-00000002").mkdir(parents=True)
     (tmp_path / "gone" / "metrics.jsonl").mkdir()
-    with pytest.raises(RunError, match=r"What is in the checkpoints is safe: .*go on with --resume"):
+    with pytest.raises(RunError, match=r"What is in the checkpoints is safe: .*continue with --resume"):
         journal.on_step(3, {"loss": 1.0})

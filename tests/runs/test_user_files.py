@@ -43,6 +43,12 @@ def test_columns_are_those_of_the_run_whose_own_files_may_be_gone(tmp_path: Path
     assert [(one.raw, one.label, one.line) for one in examples_of(MOODS, table)] == [("fine", "5", 2), ("foul", "1", 3)]
 
 
+def test_a_run_whose_test_split_was_set_aside_reads_other_files(tmp_path: Path) -> None:
+    table = written(tmp_path / "mine.csv", "stars,review\n5,fine\n")
+    (one,) = examples_of({**MOODS, "data": {**MOODS["data"], "test_size": 100, "validation_size": 10}}, table)
+    assert (one.raw, one.label) == ("fine", "5")
+
+
 def test_columns_can_be_others(tmp_path: Path) -> None:
     table = written(tmp_path / "mine.jsonl", '{"text": "fine", "mood": "good"}\n')
     (one,) = examples_of(MOODS, table, settings=("data.text=text", "data.label=mood"))

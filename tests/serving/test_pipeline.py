@@ -128,7 +128,7 @@ def test_only_the_words_that_are_named_are_ranked(masked: Path) -> None:
     assert {one["token_str"]: one["score"] for one in found} == pytest.approx({word: every[word] for word in words})
     assert found[0]["score"] >= found[1]["score"]
     assert [one["token_str"] for one in pipe("the [MASK] sleeps", targets=words[0])] == words[:1]
-    with pytest.warns(UserWarning, match="the target 'thethe' is no single piece; its first, 'the', is used"):
+    with pytest.warns(UserWarning, match="the target 'thethe' is not a single piece; its first, 'the', is used"):
         assert pipe("the [MASK] sleeps", targets=["thethe"])[0]["token_str"] == "the"
     with pytest.raises(OptionError, match="words that the model may know; found '猫'"):
         pipe("the [MASK] sleeps", targets=[words[0], "猫"])

@@ -212,7 +212,7 @@ def test_one_label_is_nothing_to_tell_apart(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_text("\n".join(json.dumps({"text": f"soup {n}", "label": "a"}) for n in range(20)))
     made = recipe(tmp_path)
     made["data"] = {"kind": "labelled", "train": str(tmp_path / "t.jsonl"), "validation_size": 0}
-    with pytest.raises(DataError, match="there is only one class: the labels are a"):
+    with pytest.raises(DataError, match="there is only one class, 'a'"):
         train(made, tmp_path / "run")
 
 

@@ -131,8 +131,8 @@ def test_another_version_of_torch_is_told(run: Path) -> None:
     loop, seen = make_loop(run)
     loop.resume()
     assert seen.sayings == [
-        f"this run was trained with torch 1.13.1 and goes on with {torch.__version__}: sums are rounded differently; "
-        "install torch==1.13.1 for equal weights to the bit"
+        f"this run was trained with torch 1.13.1 and continues with {torch.__version__}: sums are rounded differently; "
+        "install torch==1.13.1 for bit-identical weights"
     ]
 
 
@@ -238,7 +238,7 @@ def test_a_full_disk_leaves_the_earlier_checkpoint_intact(
     assert str(caught.value).startswith(f"checkpoint {broken} could not be written: ")
     assert "No space left on device" in str(caught.value)
     assert str(caught.value).endswith(
-        "What is in the checkpoints is safe: free some space, then go on with --resume"
+        "What is in the checkpoints is safe: free some space, then continue with --resume"
     )
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-00000002"]
     monkeypatch.undo()

@@ -355,8 +355,8 @@ def test_another_number_of_threads_is_said(tmp_path: Path) -> None:
     again, seen = make_loop(tmp_path)
     assert again.resume()
     assert seen.sayings == [
-        f"this run was trained with 77 threads and goes on with {torch.get_num_threads()}: "
-        "sums are rounded differently; set training.threads=77 for equal weights to the bit"
+        f"this run was trained with 77 threads and continues with {torch.get_num_threads()}: "
+        "sums are rounded differently; set training.threads=77 for bit-identical weights"
     ]
 
 
@@ -366,8 +366,8 @@ def test_another_precision_is_said(tmp_path: Path) -> None:
     again, seen = make_loop(tmp_path)
     assert again.resume()
     assert seen.sayings == [
-        "this run was trained in bfloat16 and goes on in float32: sums are rounded differently; "
-        "set training.precision=bfloat16 for equal weights to the bit"
+        "this run was trained in bfloat16 and continues in float32: sums are rounded differently; "
+        "set training.precision=bfloat16 for bit-identical weights"
     ]
 
 

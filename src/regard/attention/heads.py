@@ -58,13 +58,9 @@ class SelfHeads(Protocol):
     shape: HeadShape
 
     def __call__(
-        self,
-        x_BTD: Tensor,
-        mask: Mask,
-        position: Position | None = None,
-        cache: AttentionCache | None = None,
+        self, x_BTD: Tensor, mask: Mask, position: Position | None = None, cache: AttentionCache | None = None,
         lengths_B: Tensor | None = None,
-    ) -> Tensor: ...
+    ) -> Tensor: ...  # fmt: skip
 
     def new_cache(self, rows: int, like: Tensor, room: int = 0) -> AttentionCache:
         """An empty one of the mechanism's kind, with room for so many positions before anything is moved."""
@@ -101,13 +97,9 @@ class SelfAttention(nn.Module):
         xavier((*self.project.weight.split(self.shape.splits), self.output.weight), self)
 
     def forward(
-        self,
-        x_BTD: Tensor,
-        mask: Mask,
-        position: Position | None = None,
-        cache: AttentionCache | None = None,
+        self, x_BTD: Tensor, mask: Mask, position: Position | None = None, cache: AttentionCache | None = None,
         lengths_B: Tensor | None = None,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         """With a cache: of new positions (of each row the first ``lengths_B``) over everything so far."""
         q_BTJ, k_BTJ, v_BTJ = self.projected(x_BTD)
         q_BHTK = self.query_norm(split_heads(q_BTJ, self.shape.heads))

@@ -78,14 +78,9 @@ class _ShortAttention(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        q_BHTK: Tensor,
-        k_BHSK: Tensor,
-        v_BHSV: Tensor,
-        added: Tensor | None,
-        may_look: Tensor | None,
+        ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, added: Tensor | None, may_look: Tensor | None,
         kinds: Kinds,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         q_NTK, k_NSK, v_NSV = (by_head(one, kinds.products) for one in (q_BHTK, k_BHSK, v_BHSV))
         out_NTV, weights_NTS = attended(q_NTK, k_NSK, v_NSV, added, may_look, q_BHTK.shape[:2])
         ctx.products, ctx.given = kinds.products, (q_BHTK.dtype, k_BHSK.dtype, v_BHSV.dtype)
@@ -108,15 +103,9 @@ class _BlockedAttention(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
-        q_BHTK: Tensor,
-        k_BHSK: Tensor,
-        v_BHSV: Tensor,
-        added: Tensor | None,
-        may_look: Tensor | None,
-        kinds: Kinds,
-        blocks: list[tuple[slice, slice]],
-    ) -> Tensor:
+        ctx: Any, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, added: Tensor | None, may_look: Tensor | None,
+        kinds: Kinds, blocks: list[tuple[slice, slice]],
+    ) -> Tensor:  # fmt: skip
         q_NTK, k_NSK, v_NSV = (by_head(one, kinds.products) for one in (q_BHTK, k_BHSK, v_BHSV))
         batch, heads, queries, _ = q_BHTK.shape
         out_BTHV = v_BHSV.new_empty(batch, queries, heads, v_BHSV.shape[-1], dtype=kinds.answers)

@@ -46,10 +46,10 @@ def line(one: Any) -> str:
     if one.skipped:
         return f"[dim]–  {one.name.ljust(12)} {escape_markup(one.what)}: not done, {escape_markup(one.skipped)}[/dim]"
     mark = "[green]✓[/green]" if one.holds else "[bold red]✗[/bold red]"
-    first = f"the same {one.unit}s"
+    first = f", the same {one.unit}s" if one.unit else ""
     if one.first >= 0:
-        first = f"first other {one.unit} at position {one.first + 1}: {one.token!r}, {one.other!r}"
-    figures = f"{one.difference:.1e} (at most {one.tolerance:.1e}), {escape_markup(first)}"
+        first = f", first different {one.unit} at position {one.first + 1}: {one.token!r}, {one.other!r}"
+    figures = f"{one.difference:.1e} (at most {one.tolerance:.1e}){escape_markup(first)}"
     return f"{mark}  {one.name.ljust(12)} {escape_markup(one.what)}: {figures}"
 
 

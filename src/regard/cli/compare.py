@@ -68,7 +68,7 @@ def compare(
             with counting("scoring") as progress:
                 results.append(score_entry(entry, trained, progress))
     except (Interrupted, KeyboardInterrupt):
-        say("stopped; the same command goes on from here", to=notes)
+        say("stopped; run the same command to continue", to=notes)
         raise typer.Exit(130) from None
     report = report_of(comparison, results, cost_seconds, lengths, lambda text: tell(escape_markup(text)))
     written = write_report(report, out)

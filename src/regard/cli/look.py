@@ -118,7 +118,7 @@ def draw_one(made: list[Drawing], name: str, out: Path, *, open_: bool, as_json:
     """The figure of this name; where there is none, the names that there are."""
     figures = dict(made)
     if name not in figures:
-        names = ", ".join(figures) or "none: its attention has no weights to draw"
+        names = ", ".join(figures) or "none: its attention has no weights that can be drawn"
         raise OptionError(f"there is no figure {name!r}{nearest(name, figures)}; there are {names}")
     figures[name]().save(out)
     if as_json:

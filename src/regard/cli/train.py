@@ -143,7 +143,7 @@ def run_training(
             trained = run_training(chosen, out, resume=resume, observers=[bar], decide=decide)
     except Interrupted as stop:
         again = escape_markup(f"regard train {out}/recipe.toml --out {out} --resume")
-        say(f"stopped and saved after step {stop.step}; go on with:\n{again}", to=notes)
+        say(f"stopped and saved after step {stop.step}; continue with:\n{again}", to=notes)
         raise typer.Exit(130) from None
     if os.environ.get("RANK", "0") != "0":
         return  # under torchrun the leading process speaks for all
@@ -194,7 +194,7 @@ def recipe_of_files(
     from regard.runs.recipe import Recipe
 
     if resume and RunFolder(out).recipe.exists():
-        raise OptionError(f"{out} has a recipe; go on with: regard train {out}/recipe.toml --out {out} --resume")
+        raise OptionError(f"{out} has a recipe; continue with: regard train {out}/recipe.toml --out {out} --resume")
     time_given = Budget.parse(budget or USUAL_BUDGET)
     if not time_given.seconds:
         raise OptionError(f"with files --budget is a time, as 10m; found {budget!r}; or --set training.steps=N")

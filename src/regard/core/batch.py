@@ -5,11 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 import torch
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from regard.core.inputs import Inputs
 
 AnyBatch = TypeVar("AnyBatch")
 
@@ -41,6 +44,18 @@ class TokenBatch(Batch):
     @property
     def loss_terms(self) -> int:
         return len(self.targets_N)
+
+
+@dataclass(frozen=True, slots=True)
+class InputBatch(Batch):
+    """Inputs of any modality, of which ``positions`` are read."""
+
+    inputs: Inputs
+    positions: int
+
+    @property
+    def tokens(self) -> int:
+        return self.positions
 
 
 def move(batch: AnyBatch, device: torch.device) -> AnyBatch:

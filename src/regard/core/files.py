@@ -30,7 +30,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         _remove(neighbour)
         raise RunError(
             f"{path} could not be written: {error.strerror or error}; what was there before is untouched. "
-            "Free some space or choose another folder, then go on with --resume"
+            "Free some space or choose another folder, then continue with --resume"
         ) from error
     except BaseException:
         _remove(neighbour)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from regard.core.errors import RecipeError
 
@@ -61,6 +62,7 @@ class Nodes(Port):
 
 
 Ports = Mapping[str, Port]
+AnyPort = TypeVar("AnyPort", bound=Port)
 
 
 def text_ports(inputs: int, outputs: int, *, shared: bool = False) -> dict[str, Port]:
@@ -71,38 +73,27 @@ def text_ports(inputs: int, outputs: int, *, shared: bool = False) -> dict[str, 
 
 def tokens_at(ports: Ports, side: str, family: str) -> Tokens:
     """The port of a side that must be tokens; the family that needs it is named where it is not."""
-    port = ports.get(side)
-    if isinstance(port, Tokens):
-        return port
-    found = "nothing" if port is None else port.what
-    verb = "reads" if side == INPUT else "writes"
-    raise RecipeError(
-        f"model.kind = {family!r} {verb} tokens, and the {side} of this recipe is {found}; choose another model.kind, "
-        f"or another [{side}]"
-    )
+    return _port_at(ports, side, Tokens, f"{family!r} {'reads' if side == INPUT else 'writes'} tokens")
 
 
 def arrays_at(ports: Ports, side: str, family: str) -> Arrays:
     """The port of a side that must be arrays."""
-    port = ports.get(side)
-    if isinstance(port, Arrays):
-        return port
-    found = "nothing" if port is None else port.what
-    raise RecipeError(
-        f"model.kind = {family!r} reads pictures and other arrays, and the {side} of this recipe is {found}; choose "
-        f"another model.kind, or another [{side}]"
-    )
+    return _port_at(ports, side, Arrays, f"{family!r} reads pictures and other arrays")
 
 
 def nodes_at(ports: Ports, side: str, family: str) -> Nodes:
     """The port of a side that must be the nodes of a graph."""
+    return _port_at(ports, side, Nodes, f"{family!r} reads graphs")
+
+
+def _port_at(ports: Ports, side: str, wanted: type[AnyPort], needs: str) -> AnyPort:
     port = ports.get(side)
-    if isinstance(port, Nodes):
+    if isinstance(port, wanted):
         return port
     found = "nothing" if port is None else port.what
     raise RecipeError(
-        f"model.kind = {family!r} reads graphs, and the {side} of this recipe is {found}; choose another model.kind, "
-        f"or another [{side}]"
+        f"model.kind = {needs}, and the {side} of this recipe is {found}; choose another model.kind, or another "
+        f"[{side}]"
     )
 
 

@@ -117,6 +117,32 @@ class OfClass:
         return self.label
 
 
+class OneInput(Generic[Raw]):
+    """An example with one input, which is not a text."""
+
+    __slots__ = ()
+    raw: Raw
+
+    @property
+    def input(self) -> Raw:
+        return self.raw
+
+    @property
+    def source(self) -> str:
+        return str(self.raw)
+
+
+@dataclass(frozen=True, slots=True)
+class OneLabelled(OneInput[Raw], OfClass):
+    """One input, and the class that it belongs to; ``line`` is its place in ``origin``, from 1."""
+
+    raw: Raw
+    label: str
+    group: str = ""
+    line: int = 0
+    origin: str = ""
+
+
 class InTexts(ABC):
     """An example that is read as one side, however many texts there are in it."""
 

@@ -22,11 +22,7 @@ def length_penalty(length: int, alpha: float) -> float:
 
 
 def search(
-    model: Decodable,
-    sentences: Sentences,
-    options: Beam,
-    symbols: Symbols = STANDARD,
-    trace: Trace | None = None,
+    model: Decodable, sentences: Sentences, options: Beam, symbols: Symbols = STANDARD, trace: Trace | None = None
 ) -> list[list[Hypothesis]]:
     """The ``n_best`` answers of each sentence that a beam of ``size`` finds.
 

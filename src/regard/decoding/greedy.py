@@ -12,11 +12,7 @@ from regard.decoding.walk import Watch, walk
 
 
 def search(
-    model: Decodable,
-    sentences: Sentences,
-    options: Greedy,
-    symbols: Symbols = STANDARD,
-    watch: Watch | None = None,
+    model: Decodable, sentences: Sentences, options: Greedy, symbols: Symbols = STANDARD, watch: Watch | None = None
 ) -> list[list[Hypothesis]]:
     """One hypothesis for each sentence; of equally probable tokens the lower one is taken."""
     return walk(model, sentences, symbols, options.rows, _most_probable, watch)

@@ -15,11 +15,7 @@ from regard.decoding.walk import Watch, walk
 
 
 def search(
-    model: Decodable,
-    sentences: Sentences,
-    options: Sampling,
-    symbols: Symbols = STANDARD,
-    watch: Watch | None = None,
+    model: Decodable, sentences: Sentences, options: Sampling, symbols: Symbols = STANDARD, watch: Watch | None = None
 ) -> list[list[Hypothesis]]:
     """``n_best`` independent samples of each sentence, the most probable first; two may be the same."""
     chance_ANT = random_numbers(sentences, options).to(sentences.first_BT.device)

@@ -38,10 +38,10 @@ class Change:
     @property
     def sentence(self) -> str:
         if not self.others:
-            words = f"none of {len(self.said_before)} answers is another one"
+            words = f"none of {len(self.said_before)} answers changes"
         else:
             first = next((b, a) for b, a in zip(self.said_before, self.said_after) if b != a)
-            words = f"{self.others} of {len(self.said_before)} answers are others, first {first[0]!r} → {first[1]!r}"
+            words = f"{self.others} of {len(self.said_before)} answers change, first {first[0]!r} → {first[1]!r}"
         return (
             f"The answers move by {three_digits(self.moved)} of their probability, the loss goes from "
             f"{three_digits(self.loss_before)} to {three_digits(self.loss_after)}, and {words}."

@@ -158,13 +158,13 @@ class _Tape:
         try:
             then = next(self.calls)
         except StopIteration:
-            told = f"{self.name} is called more often now than when it was held; run the same passes"
+            told = f"{self.name} is called more often now than when it was recorded; run the same passes"
             raise OptionError(told) from None
         then = then if head is None else then[:, head]
         if self.rows is None:
             if isinstance(now, Tensor) and now.shape != then.shape:
                 raise OptionError(
-                    f"{self.name} gives {list(now.shape)} now and gave {list(then.shape)} when it was held; "
+                    f"{self.name} gives {list(now.shape)} now and gave {list(then.shape)} when it was recorded; "
                     "take inputs of the same number of tokens, or choose rows"
                 )
             return then

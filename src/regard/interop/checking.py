@@ -52,7 +52,7 @@ def check_weights(run: Run) -> Check:
     if not run.folder.summary.exists():
         return Check("weights", what, 0.0, 0.0, skipped="the run has no summary.json")
     same = checkpoints.weights_hash(weights) == read_json(run.folder.summary)["weights_sha256"]
-    return Check("weights", what, 0.0 if same else float("inf"), 0.0)
+    return Check("weights", what, 0.0 if same else float("inf"), 0.0, unit="")
 
 
 def check_huggingface(run: Run, asked: ProbedModel, plain: Tensor) -> Check:

@@ -17,6 +17,7 @@ from regard.core.seams import reads_segments
 from regard.core.seams.capabilities import Continues
 from regard.core.seams.modality import Preprocesses
 from regard.data.modalities.text.modality import USUAL_LENGTH
+from regard.data.modalities.text.tokenizers import ImportedTokenizer
 from regard.data.modalities.text.vocabularies import TARGET
 from regard.interop.ctranslate2 import conversion as ctranslate2
 from regard.interop.folders import check_empty, new_folder
@@ -159,7 +160,7 @@ class TokenizerParts(NamedTuple):
 
 def tokenizer_parts(run: Run, family: Family) -> TokenizerParts:
     tokenizer, strategy = run.vocabularies.source, run.recipe.decoding
-    specials, own = tokenizer.specials, run.recipe.tokenizer.kind != "imported"
+    specials, own = tokenizer.specials, not isinstance(run.recipe.tokenizer, ImportedTokenizer)
     if family.encloses:
         segments = reads_segments(body_of(run.model))
         settings = enclosing.enclosing_settings(tokenizer, text_max_length(run), segments=segments)

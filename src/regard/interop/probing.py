@@ -39,7 +39,7 @@ class Check:
     token: str = ""  # what the first way chose there, and the second
     other: str = ""
     skipped: str = ""  # why it was not done, where it was not
-    unit: str = "token"  # what is chosen
+    unit: str = "token"  # what is chosen; nothing where weights are compared
 
     @property
     def holds(self) -> bool:

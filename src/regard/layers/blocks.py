@@ -62,13 +62,9 @@ class EncoderLayer(nn.Module):
         self.feed_forward_residual = residual()
 
     def forward(
-        self,
-        x_BSD: Tensor,
-        mask: Mask,
-        position: Position | None,
-        cache: AttentionCache | None = None,
+        self, x_BSD: Tensor, mask: Mask, position: Position | None, cache: AttentionCache | None = None,
         lengths_B: Tensor | None = None,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         x_BSD = self.attention_residual(x_BSD, lambda x: self.attention(x, mask, position, cache, lengths_B))
         return self.feed_forward_residual(x_BSD, self.feed_forward)
 
@@ -92,14 +88,9 @@ class DecoderLayer(nn.Module):
         self.feed_forward_residual = residual()
 
     def forward(
-        self,
-        x_BTD: Tensor,
-        memory: Memory,
-        mask: Mask,
-        position: Position | None,
-        cache: AttentionCache | None = None,
-        lengths_B: Tensor | None = None,
-    ) -> Tensor:
+        self, x_BTD: Tensor, memory: Memory, mask: Mask, position: Position | None,
+        cache: AttentionCache | None = None, lengths_B: Tensor | None = None,
+    ) -> Tensor:  # fmt: skip
         x_BTD = self.attention_residual(x_BTD, lambda x: self.attention(x, mask, position, cache, lengths_B))
         x_BTD = self.cross_residual(x_BTD, lambda x: self.cross(x, memory))
         return self.feed_forward_residual(x_BTD, self.feed_forward)

@@ -1,4 +1,4 @@
-"""GPT: a decoder alone, which reads what stands there and says what comes next (Radford et al. 2018, 2019).
+"""GPT: a decoder alone, which reads a text from the left and predicts what comes next (Radford et al. 2018, 2019).
 
 Pre-norm blocks of masked self-attention and feed-forward, learned positions, one matrix for words in and words
 out. Read it top to bottom: sizes, configuration, model.

@@ -65,7 +65,7 @@ def kept_examples(file: Path) -> list[dict[str, Any]]:
         held = [None]
     if not all(isinstance(one, dict) for one in held):
         raise RunError(
-            f"{file} is not as the run left it: it holds lines that are not JSON objects; put the "
+            f"{file} was changed after the run wrote it: it holds lines that are not JSON objects; put the "
             "run's own file back, or train again"
         )
     return held
@@ -77,7 +77,7 @@ def saved_examples(file: Path, kind: type[Recordable]) -> tuple[Recordable, ...]
         return tuple(kind.from_record(one) for one in kept_examples(file))
     except (KeyError, TypeError) as error:
         raise RunError(
-            f"{file} holds other things than examples of kind {kind.__name__} ({error}); put the run's "
+            f"{file} holds something other than examples of kind {kind.__name__} ({error}); put the run's "
             "own file back"
         ) from error
 
@@ -112,7 +112,7 @@ def check_hashes(folder: RunFolder, weights: Mapping[str, Tensor]) -> None:
     if foreign:
         raise RunError(
             f"{folder.path}: modified since training, by the hashes in {folder.summary.name}: {', '.join(foreign)}; "
-            f"put the run's own back, or remove {folder.summary.name} to take what is there at its word"
+            f"put the run's own back, or remove {folder.summary.name} to accept the files as they are"
         )
 
 

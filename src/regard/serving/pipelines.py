@@ -12,9 +12,10 @@ from regard.core.seams import Body
 from regard.core.seams.capabilities import Classifies, Continues, Fills
 from regard.decoding.options import Beam, Greedy, Sampling, Strategy
 from regard.layers.headed import body_of
-from regard.serving.calling import Pipeline, cannot_answer, check_value, fitting, strings
+from regard.serving.calling import Pipeline, check_value, fitting, strings
 from regard.serving.pictures import ImageClassification, figure_of
 from regard.tasks import question_answering as tasks
+from regard.tasks import translation
 from regard.tasks.reading import check_length
 from regard.tasks.tagging import Tagging
 
@@ -199,7 +200,7 @@ class FillMask(Pipeline):
         for word, ids in zip(words, found, strict=True):
             if len(ids) > 1:
                 first = tokenizer.token(ids[0])
-                warnings.warn(f"the target {word!r} is no single piece; its first, {first!r}, is used", stacklevel=4)
+                warnings.warn(f"the target {word!r} is not a single piece; its first, {first!r}, is used", stacklevel=4)
         return [ids[0] for ids in found]
 
     def filled(self, row: Sequence[int], place: int, guesses: Sequence[Any]) -> list[dict[str, Any]]:
@@ -284,8 +285,7 @@ class Translation(Pipeline):
     ignored = (Pipeline.ignored - {"max_length"}) | {"src_lang", "tgt_lang", "clean_up_tokenization_spaces"}
 
     def check_run(self) -> None:
-        if self.run.recipe.task.kind != "translation":
-            raise cannot_answer(self.run, self.task, "translation")
+        fitting(self.run, translation.Translation, self.task, "translation")
 
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
         strategy: Any = self.run.recipe.decoding

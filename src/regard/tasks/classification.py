@@ -15,16 +15,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.core.answers import Answer, LabelAnswer
-from regard.core.batch import Batch, Examples
+from regard.core.batch import Examples, InputBatch
 from regard.core.errors import DataError
-from regard.core.inputs import Inputs
 from regard.core.metrics import Metric, share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
-from regard.core.seams.modality import CutsWindows, Mixes, Modality, ShowsPixels, Summarises
+from regard.core.seams.modality import CutsWindows, ShowsPixels, Summarises
 from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
-from regard.data.batching import in_length_order, with_progress
 from regard.data.corpus import Corpus, Pair
 from regard.data.examples import HasLabel
 from regard.data.modalities.both import Modalities
@@ -32,22 +30,12 @@ from regard.data.modalities.text.enclosing import Keep
 from regard.data.tables import distinct
 from regard.layers.headed import ClassHead, Pool, Pooling
 from regard.tasks import TaskPart
-from regard.tasks.augmented import augmented
 from regard.tasks.labels import check_distinct_labels, check_known_labels, check_two_labels
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
-from regard.tasks.noting import note_changes
-from regard.tasks.probing import (
-    check_no_target,
-    check_probe_length,
-    forward_head,
-    grid_axis,
-    head_logits,
-    max_probe_length,
-    pixels_of,
-)
 from regard.tasks.reading import check_length, logits_of
 from regard.tasks.series.class_yardsticks import series_class_yardsticks
+from regard.tasks.whole_inputs import Whole, WholeInputs
 from regard.tasks.yardsticks import (
     class_yardsticks,
     part_class_yardsticks,
@@ -61,7 +49,7 @@ FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
     "sigmoid": torch.sigmoid,
     "none": lambda logits_BC: logits_BC,
 }
-"""What is told of each class: its probability among all, by itself alone, or its logit."""
+"""What is reported for each class: its probability among all, by itself alone, or its logit."""
 
 
 class ClassificationConfig(TaskPart):
@@ -108,34 +96,33 @@ class ClassificationConfig(TaskPart):
         return Classification(self, corpus, modalities, seed)
 
 
-class Classified(NamedTuple):
-    """An example as its modality encodes it; ``label`` is a place among the labels. One that is mixed with another has
-    its label, too, and the share of its own."""
+class ClassTarget(NamedTuple):
+    """A place among the labels; a mixture of two inputs also has the label of the second, and the first's share."""
 
-    item: Any
     label: int
     second: int = -1
     share: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class ClassBatch(Batch):
-    """Inputs and their classes; ``positions`` of the inputs are read. Mixed inputs have two classes, the first of them
-    with the share ``shares_B``."""
+ANY_CLASS = ClassTarget(0)
+"""Of inputs whose class is asked."""
 
-    inputs: Inputs
+
+def mixed_target(first: ClassTarget, second: ClassTarget, share: float) -> ClassTarget:
+    return ClassTarget(first.label, second.label, share)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassBatch(InputBatch):
+    """Inputs and their classes. Mixed inputs have two classes, the first of them with the share ``shares_B``."""
+
     labels_B: Tensor
-    positions: int
     seconds_B: Tensor | None = None
     shares_B: Tensor | None = None
 
     @property
     def loss_terms(self) -> int:
         return len(self.labels_B)
-
-    @property
-    def tokens(self) -> int:
-        return self.positions
 
 
 class Classification:
@@ -146,22 +133,12 @@ class Classification:
     def __init__(
         self, config: ClassificationConfig, corpus: Corpus[Any], modalities: Modalities, seed: int
     ) -> None:
-        self.config = config
-        self.corpus = corpus
-        self.modalities = modalities
-        self.seed = seed
-        self.labels = config.labels
+        self.config, self.corpus, self.modalities, self.labels = config, corpus, modalities, config.labels
         self.modality = modalities.input.limited(config.max_length, config.keep)
-        self.max_length = self.modality.max_length
         self.places = {label: place for place, label in enumerate(config.labels)}
         check_known_labels(((one.label, one) for own in corpus.splits.values() for one in own), self.places)
-        self._encoded = {} if self.modality.lazy else {
-            split: self.encode(own, split) for split, own in corpus.splits.items()
-        }  # fmt: skip
-        self._sizes = {
-            split: self.sizes_of(own, split) for split, own in corpus.splits.items() if self.modality.lazy
-        }  # fmt: skip
-        self.static_shapes = self.modality.lazy and len(np.unique(self._sizes.get("train", ()))) <= 1
+        self.inputs = WholeInputs(corpus, self.modality, self.target, seed, mixed_target)
+        self.static_shapes = self.inputs.static_shapes
         self._weights_C = self._class_weights() if config.balance == "classes" and "train" in corpus.splits else None
 
     def ports(self) -> Ports:
@@ -169,74 +146,43 @@ class Classification:
 
     def head(self, body: Any) -> nn.Module:
         """W pool(states) + b."""
-        check_length(body, self.max_length)
+        check_length(body, self.modality.max_length)
         check_two_labels(self.config.labels)
         pool = Pool(self.config.pooling, body)
         return ClassHead(pool, body.width * pool.states, len(self.config.labels), self.config.dropout)
 
     # -- examples and batches -------------------------------------------------------------------------------
 
-    def encode(self, examples: Sequence[HasLabel], split: str = "") -> list[Classified]:
-        """What is cut is listed in the ledger, where it belongs to a split."""
-        items = self.modality.encode([one.input for one in examples])
-        if split:
-            note_changes(self.modality, examples, items, split, self.corpus.ledger)
-        return [Classified(item, self.places.get(one.label, -1)) for one, item in zip(examples, items, strict=True)]
-
-    def sizes_of(self, examples: Sequence[HasLabel], split: str) -> np.ndarray:
-        """How many positions each has, where they are encoded when they are needed."""
-        return np.array([self.modality.size(one.item) for one in self.encode(examples, split)], np.int64)
+    def target(self, one: HasLabel) -> ClassTarget:
+        return ClassTarget(self.places[one.label])
 
     def examples(self, split: str, epoch: int) -> Examples:
-        weights = self.corpus.weights if split == "train" else ()
-        key = (self.seed, epoch) if split == "train" else None
-        if not self.modality.lazy:
-            encoded = self.gathered(self._encoded.get(split, []), weights)
-            return encoded if key is None else augmented(encoded, self.modality, key)
-        items = Decoded(self.modality, self.corpus.splits.get(split, ()), self.places, key)
-        return Examples(items, self._sizes.get(split, np.zeros(0, np.int64))[:, None], weights, lazy=True)
+        return self.inputs.examples(split, epoch)
 
-    def gathered(self, items: Sequence[Classified], weights: Sequence[float] = ()) -> Examples:
-        sizes = [self.modality.size(one.item) for one in items]
-        return Examples(items, np.array(sizes, np.int64).reshape(-1, 1), weights)
-
-    def collate(self, items: Sequence[Classified]) -> ClassBatch:
-        inputs = self.modality.collate([one.item for one in items])
-        positions = sum(self.modality.size(one.item) for one in items)
-        labels_B = torch.tensor([one.label for one in items])
-        if all(one.share == 1.0 for one in items):
-            return ClassBatch(inputs, labels_B, positions)
-        seconds_B = torch.tensor([one.second if one.second >= 0 else one.label for one in items])
-        return ClassBatch(inputs, labels_B, positions, seconds_B, torch.tensor([one.share for one in items]))
+    def collate(self, items: Sequence[Whole]) -> ClassBatch:
+        inputs, positions = self.modality.collate([one.item for one in items]), self.inputs.positions(items)
+        targets: list[ClassTarget] = [one.answer for one in items]
+        labels_B = torch.tensor([one.label for one in targets])
+        if all(one.share == 1.0 for one in targets):
+            return ClassBatch(inputs, positions, labels_B)
+        seconds_B = torch.tensor([one.second if one.second >= 0 else one.label for one in targets])
+        return ClassBatch(inputs, positions, labels_B, seconds_B, torch.tensor([one.share for one in targets]))
 
     # -- probes ---------------------------------------------------------------------------------------------
 
     def probe(self, session: Session, raw: Any, target: str = "") -> Probe:
-        check_no_target(target, self.modality.name)
-        item = self.modality.encode([raw])[0]
-        cut = self.modality.cut(item)
-        if cut:
-            what = f"the {self.modality.name}, including its special symbols,"
-            check_probe_length(self.modality.size(item) + cut, self.max_length, what)
-        return self.probe_examples(session, [Classified(item, 0)])
+        return self.probe_examples(session, [self.inputs.one(raw, target)])
 
-    def probe_examples(self, session: Session, items: Sequence[Classified]) -> Probe:
-        modality, first = self.modality, items[0].item
-        return session.move(
-            Probe(
-                self.collate(items).inputs, forward_head, head_logits, self.labels.__getitem__, "label",
-                axis=grid_axis(session.model, modality.axis(first)),
-                answers=lambda logits_TW: self.ranked(logits_TW[0].detach().double().softmax(-1).cpu().numpy()),
-                text=modality.describe(first),
-                pixels_HWC=pixels_of(session.model, modality, first),
-            )
+    def probe_examples(self, session: Session, items: Sequence[Whole]) -> Probe:
+        return self.inputs.probe(
+            session, items, choice=self.labels.__getitem__, unit="label",
+            answers=lambda logits_TW: self.ranked(logits_TW[0].detach().double().softmax(-1).cpu().numpy()),
         )  # fmt: skip
 
     def random_examples(
         self, session: Session, generator: np.random.Generator, rows: int, length: int
-    ) -> list[Classified]:
-        room = max_probe_length(session.model, self.max_length, length)
-        return [Classified(item, 0) for item in self.modality.random_items(generator, rows, room)]
+    ) -> list[Whole]:
+        return [Whole(item, ANY_CLASS) for item in self.inputs.random(session, generator, rows, length)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
@@ -269,20 +215,17 @@ class Classification:
     @torch.inference_mode()
     def figures(self, session: Session, examples: Examples, figure: str = "softmax") -> np.ndarray:
         """figures_NC, in the order of the examples, whatever the batches: probabilities, or what else is asked."""
-        model = session.model.eval()
         found_NC = np.zeros((len(examples), len(self.places)), np.float64)
-        order = in_length_order(examples.lengths_NA, self.modality.at_once)
-        for indices in with_progress(order, len(examples), session.progress):
-            batch = session.move(self.collate(examples.at(indices)))
-            found_NC[indices] = FIGURES[figure](logits_of(model, batch.inputs).cpu().double()).numpy()
+        for indices, logits_BC in self.inputs.outputs(session, examples, self.collate):
+            found_NC[indices] = FIGURES[figure](logits_BC).numpy()
         return found_NC
 
     def classify(
         self, session: Session, inputs: Sequence[Any], figure: str = "softmax"
     ) -> list[list[LabelAnswer]]:
         """For each raw input all labels with their probabilities (or other figures), the largest first."""
-        items = self.gathered([Classified(item, 0) for item in self.modality.encode(inputs)])
-        return [self.ranked(row_C) for row_C in self.figures(session, items, figure)]
+        items = [Whole(item, ANY_CLASS) for item in self.modality.encode(inputs)]
+        return [self.ranked(row_C) for row_C in self.figures(session, self.inputs.gathered(items), figure)]
 
     def ranked(self, figures_C: np.ndarray) -> list[LabelAnswer]:
         """All labels, that of the largest figure first."""
@@ -295,7 +238,7 @@ class Classification:
 
     def score(self, session: Session, split: str) -> dict[str, Any]:
         """Accuracy, F1, calibration, by class and by group, and the errors with their texts."""
-        return self.judge(session, self.corpus.splits[split], self.examples(split, 0))
+        return self.judge(session, self.corpus.splits[split], self.inputs.encoded[split])
 
     def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
         """The same for texts and labels that a user gives."""
@@ -304,7 +247,7 @@ class Classification:
             for pair in pairs
         ]
         check_known_labels(((one.label, one) for one in given), self.places)
-        return self.judge(session, given, self.gathered(self.encode(given)))
+        return self.judge(session, given, self.inputs.gathered(self.inputs.encode(given)))
 
     def yardsticks(self, corpus: Corpus[Any], split: str) -> Mapping[str, Yardstick]:
         """The most frequent class, and a classifier of words, pixels, summaries or series that is fitted in seconds."""
@@ -350,38 +293,6 @@ class LabelledInput(NamedTuple):
     line: int
     origin: str
     group: str = ""
-
-
-class Decoded(Sequence[Classified]):
-    """Examples that are encoded when they are asked for; with a ``key`` they are changed and mixed by (key, place)."""
-
-    def __init__(
-        self, modality: Modality, examples: Sequence[HasLabel], places: Mapping[str, int], key: tuple[int, ...] | None
-    ) -> None:
-        self.modality, self.examples, self.places, self.key = modality, examples, places, key
-
-    def __len__(self) -> int:
-        return len(self.examples)
-
-    def __getitem__(self, place: Any) -> Any:
-        if self.key is None:
-            return self.encoded(place)
-        generator = np.random.default_rng((*self.key, int(place)))
-        first = self.changed(place, generator)
-        if not isinstance(self.modality, Mixes) or not self.modality.mixes:
-            return first
-        second = self.changed(int(generator.integers(len(self.examples))), generator)
-        item, share = self.modality.mix(first.item, second.item, generator)
-        return Classified(item, first.label, second.label, share)
-
-    def encoded(self, place: Any) -> Classified:
-        one = self.examples[place]
-        return Classified(self.modality.encode([one.input])[0], self.places[one.label])
-
-    def changed(self, place: Any, generator: np.random.Generator) -> Classified:
-        """As training sees it."""
-        one = self.encoded(place)
-        return one._replace(item=self.modality.augment(one.item, generator))
 
 
 def label_answer(label: str, share: float) -> LabelAnswer:

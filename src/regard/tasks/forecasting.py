@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.core.answers import Answer, NumbersAnswer
-from regard.core.batch import Batch, Examples
+from regard.core.batch import Examples, InputBatch
 from regard.core.errors import DataError, InputError, OptionError
 from regard.core.inputs import Inputs
 from regard.core.metrics import Metric, share
@@ -100,23 +100,17 @@ class ForecastingConfig(TaskPart):
 
 
 @dataclass(frozen=True, slots=True)
-class ForecastBatch(Batch):
+class ForecastBatch(InputBatch):
     """Windows and what came after them: targets_BHC in the windows' own units, 0 where nothing is known. ``terms`` are
     the steps of which something is."""
 
-    inputs: Inputs
     targets_BHC: Tensor
     known_BHC: Tensor
     terms: int
-    positions: int
 
     @property
     def loss_terms(self) -> int:
         return self.terms
-
-    @property
-    def tokens(self) -> int:
-        return self.positions
 
 
 class Forecasting:
@@ -176,8 +170,9 @@ class Forecasting:
         gold_BHC = (self.gold(items) - mean_BC[:, None]) / spread_BC[:, None]
         known_BHC = np.isfinite(gold_BHC)
         return ForecastBatch(
-            self.modality.collate(encoded), torch.from_numpy(np.where(known_BHC, gold_BHC, 0.0)).float(),
-            torch.from_numpy(known_BHC), int(known_BHC.any(axis=2).sum()), self.length * len(items),
+            self.modality.collate(encoded), self.length * len(items),
+            torch.from_numpy(np.where(known_BHC, gold_BHC, 0.0)).float(), torch.from_numpy(known_BHC),
+            int(known_BHC.any(axis=2).sum()),
         )  # fmt: skip
 
     def gold(self, windows: Sequence[Window]) -> np.ndarray:

@@ -30,8 +30,8 @@ def check_distinct_labels(labels: Sequence[str]) -> None:
 def check_two_labels(labels: Sequence[str]) -> None:
     if len(labels) < 2:
         raise DataError(
-            f"there is only one class: the labels are {', '.join(labels) or 'none at all'}; at least two are "
-            "needed"
+            f"there is {f'only one class, {labels[0]!r}' if labels else 'no class'}; at least two are needed, so give "
+            "examples of others"
         )
 
 

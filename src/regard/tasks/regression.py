@@ -15,9 +15,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from regard.core.answers import Answer, NumberAnswer
-from regard.core.batch import Batch, Examples
+from regard.core.batch import Examples, InputBatch
 from regard.core.errors import DataError, enumerate_problems
-from regard.core.inputs import Inputs
 from regard.core.metrics import Metric
 from regard.core.ports import Ports
 from regard.core.probe import Probe
@@ -95,20 +94,14 @@ class RegressionConfig(TaskPart):
 
 
 @dataclass(frozen=True, slots=True)
-class NumberBatch(Batch):
-    """Inputs and their numbers, with mean 0 and spread 1; ``positions`` of the inputs are read."""
+class NumberBatch(InputBatch):
+    """Inputs and their numbers, with mean 0 and spread 1."""
 
-    inputs: Inputs
     numbers_BC: Tensor
-    positions: int
 
     @property
     def loss_terms(self) -> int:
         return len(self.numbers_BC)
-
-    @property
-    def tokens(self) -> int:
-        return self.positions
 
 
 class Regression:
@@ -145,7 +138,7 @@ class Regression:
     def collate(self, items: Sequence[Whole]) -> NumberBatch:
         inputs = self.inputs.modality.collate([one.item for one in items])
         numbers_BC = np.stack([one.answer for one in items])
-        return NumberBatch(inputs, torch.from_numpy(numbers_BC).float(), self.inputs.positions(items))
+        return NumberBatch(inputs, self.inputs.positions(items), torch.from_numpy(numbers_BC).float())
 
     # -- probes ---------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from regard.core.batch import Examples
 from regard.core.probe import Probe
-from regard.core.seams.modality import Modality
+from regard.core.seams.modality import Mixes, Modality
 from regard.core.seams.task import Session
 from regard.data.batching import in_length_order, with_progress
 from regard.data.corpus import Corpus
@@ -39,12 +39,14 @@ class Whole(NamedTuple):
 
 @dataclass(frozen=True)
 class WholeInputs:
-    """The examples of a corpus; ``answer`` makes of one of them what is to be said."""
+    """The examples of a corpus; ``answer`` makes of one of them what is to be said, and ``mixed`` of the answers to two
+    that are mixed, with the share of the first, that to the mixture. Without it nothing is mixed."""
 
     corpus: Corpus[Any]
     modality: Modality
     answer: Callable[[Any], Any]
     seed: int
+    mixed: Callable[[Any, Any, float], Any] | None = None
 
     def encode(self, examples: Sequence[HasPlace], split: str = "") -> list[Whole]:
         """What is cut is listed in the ledger, where it belongs to a split."""
@@ -126,7 +128,7 @@ class WholeInputs:
 
 
 class Decoded(Sequence[Whole]):
-    """Examples that are encoded when they are asked for; with a ``key`` they are changed by (key, place)."""
+    """Examples that are encoded when they are asked for; with a ``key`` they are changed and mixed by (key, place)."""
 
     def __init__(
         self, inputs: WholeInputs, examples: Sequence[HasPlace], key: tuple[int, ...] | None = None
@@ -137,8 +139,20 @@ class Decoded(Sequence[Whole]):
         return len(self.own)
 
     def __getitem__(self, place: Any) -> Any:
-        one, modality = self.own[place], self.inputs.modality
-        item = modality.encode([one.input])[0]
-        if self.key is not None:
-            item = modality.augment(item, np.random.default_rng((*self.key, int(place))))
-        return Whole(item, self.inputs.answer(one))
+        if self.key is None:
+            return self.encoded(place)
+        generator, modality = np.random.default_rng((*self.key, int(place))), self.inputs.modality
+        first = self.changed(place, generator)
+        if self.inputs.mixed is None or not isinstance(modality, Mixes) or not modality.mixes:
+            return first
+        second = self.changed(int(generator.integers(len(self.own))), generator)
+        item, share = modality.mix(first.item, second.item, generator)
+        return Whole(item, self.inputs.mixed(first.answer, second.answer, share))
+
+    def encoded(self, place: Any) -> Whole:
+        return self.inputs.encode([self.own[place]])[0]
+
+    def changed(self, place: Any, generator: np.random.Generator) -> Whole:
+        """As training sees it."""
+        one = self.encoded(place)
+        return one._replace(item=self.inputs.modality.augment(one.item, generator))

@@ -1,4 +1,4 @@
-"""Checkpoints: safetensors and JSON, written whole or not at all, verified before they are believed."""
+"""Checkpoints: safetensors and JSON, written whole or not at all, verified before they are used."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def save(folder: Path, weights: dict[str, Tensor], optimizer: dict[str, Tensor],
 def after_free_space(folder: Path) -> str:
     """What to do once a full disk has room again: there may be checkpoints to go on from, or none."""
     if folders(folder):
-        return "What is in the checkpoints is safe: free some space, then go on with --resume"
+        return "What is in the checkpoints is safe: free some space, then continue with --resume"
     return "There is no checkpoint yet: free some space, then train anew, with another --out if this one holds files"
 
 

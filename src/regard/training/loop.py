@@ -328,7 +328,7 @@ class Loop:
         if found is None:
             return False
         for difference in self.differences(found.state):
-            self.observers.on_message(f"this run was trained {difference} for equal weights to the bit")
+            self.observers.on_message(f"this run was trained {difference} for bit-identical weights")
         checkpoints.load_weights(self.model, found.weights, str(found.folder))
         self.optimizer.restore(found.optimizer, self.names)
         if isinstance(self.task, Stateful):
@@ -345,18 +345,18 @@ class Loop:
         rounded = "sums are rounded differently"
         if (threads := before["threads"]) != torch.get_num_threads():
             yield (
-                f"with {threads} threads and goes on with {torch.get_num_threads()}: {rounded}; set "
+                f"with {threads} threads and continues with {torch.get_num_threads()}: {rounded}; set "
                 f"training.threads={threads}"
             )
         if (ranks := before.get("ranks", 1)) != self.ranks.world:
             yield (
-                f"by {ranks} processes and goes on with {self.ranks.world}: dropout falls elsewhere; "
+                f"by {ranks} processes and continues with {self.ranks.world}: dropout falls elsewhere; "
                 f"give --ranks {ranks}"
             )
         if (precision := before.get("precision", self.precision)) != self.precision:
-            yield f"in {precision} and goes on in {self.precision}: {rounded}; set training.precision={precision}"
+            yield f"in {precision} and continues in {self.precision}: {rounded}; set training.precision={precision}"
         if (version := before.get("torch", torch.__version__)) != torch.__version__:
-            yield f"with torch {version} and goes on with {torch.__version__}: {rounded}; install torch=={version}"
+            yield f"with torch {version} and continues with {torch.__version__}: {rounded}; install torch=={version}"
 
     def finish(self) -> None:
         """Puts the weights into the model that the run ends with: last, best, or an average."""

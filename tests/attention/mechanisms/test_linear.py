@@ -9,15 +9,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.attention import MECHANISMS, AttentionContext, formulas, prefix_sums
+from regard.attention import AttentionContext, formulas, prefix_sums
 from regard.attention.masks import CAUSAL, EVERYTHING, Mask, inside_segments
 from regard.attention.mechanisms.linear import SumsCache
 from regard.attention.mechanisms.performer import RandomFeatures, orthogonal_rows, redraw_features
-from regard.core.config import parse
 from regard.core.errors import OptionError, RecipeError
 from regard.core.seams import Mechanism
+from tests.attention import asking
+from tests.attention.asking import BATCH, HEADS, KEY_WIDTH, VALUE_WIDTH
 
-BATCH, HEADS, LENGTH, KEY_WIDTH, VALUE_WIDTH = 2, 3, 17, 7, 11
+LENGTH = 17
 CONTEXT = AttentionContext(KEY_WIDTH, KEY_WIDTH, HEADS)
 TABLES: list[dict[str, Any]] = [
     {"kind": "linear"},
@@ -46,14 +47,11 @@ def mechanism(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 
 def made(table: dict[str, Any], context: AttentionContext = CONTEXT) -> Any:
-    return parse(MECHANISMS.resolve(table["kind"]), table).build(context)
+    return asking.made(table, context)
 
 
 def asked(length: int = LENGTH, seed: int = 5) -> tuple[Tensor, Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    widths = (KEY_WIDTH, KEY_WIDTH, VALUE_WIDTH)
-    q, k, v = (torch.randn(BATCH, HEADS, length, width, generator=generator, requires_grad=True) for width in widths)
-    return q, k, v
+    return asking.asked(length, seed)
 
 
 def test_it_fills_the_seam(mechanism: Any) -> None:
@@ -83,13 +81,7 @@ def test_nobody_reads_what_is_masked(mechanism: Any, name: str) -> None:
     may_look = mask.dense(LENGTH, LENGTH)
     seen = torch.ones(BATCH, HEADS, LENGTH, LENGTH, dtype=torch.bool)
     seen = seen if may_look is None else may_look.expand_as(seen)
-    before = mechanism(q, k, v, mask)
-    for s in range(LENGTH):
-        loud_k, loud_v = k.detach().clone(), v.detach().clone()
-        loud_k[:, :, s] += 1e3
-        loud_v[:, :, s] -= 1e3
-        blind = ~seen[..., s]
-        assert torch.equal(mechanism(q, loud_k, loud_v, mask)[blind], before[blind])
+    before = asking.check_hidden(mechanism, (q, k, v), mask, seen, 1e3)
     assert bool((before[~seen.any(-1)] == 0).all())
 
 

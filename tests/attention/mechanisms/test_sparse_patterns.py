@@ -15,8 +15,10 @@ from regard.attention.mechanisms.block_pattern import BlockPattern, bigbird_layo
 from regard.attention.rolling import RollingCache
 from regard.core.config import parse
 from regard.core.errors import OptionError, RecipeError
+from tests.attention import asking
+from tests.attention.asking import BATCH, HEADS, KEY_WIDTH, VALUE_WIDTH
 
-BATCH, HEADS, LENGTH, KEY_WIDTH, VALUE_WIDTH = 2, 3, 29, 7, 11
+LENGTH = 29
 CONTEXT = AttentionContext(KEY_WIDTH, KEY_WIDTH, HEADS, layer=1, layers=2)
 
 TABLES: dict[str, dict[str, Any]] = {
@@ -60,14 +62,11 @@ def rolling(request: pytest.FixtureRequest, small_blocks: None) -> Any:
 
 
 def made(table: dict[str, Any], context: AttentionContext = CONTEXT) -> Any:
-    return parse(MECHANISMS.resolve(table["kind"]), table).build(context)
+    return asking.made(table, context)
 
 
 def asked(length: int = LENGTH, seed: int = 5) -> tuple[Tensor, Tensor, Tensor]:
-    generator = torch.Generator().manual_seed(seed)
-    widths = (KEY_WIDTH, KEY_WIDTH, VALUE_WIDTH)
-    q, k, v = (torch.randn(BATCH, HEADS, length, width, generator=generator, requires_grad=True) for width in widths)
-    return q, k, v
+    return asking.asked(length, seed)
 
 
 def masks() -> dict[str, Mask]:
@@ -107,13 +106,7 @@ def test_nobody_sees_what_the_mask_or_the_pattern_hides(mechanism: Any, name: st
     may_look = mechanism.limited(mask, LENGTH, LENGTH).dense(LENGTH, LENGTH)
     seen = torch.ones(BATCH, HEADS, LENGTH, LENGTH, dtype=torch.bool) if may_look is None else may_look
     seen = seen.expand(BATCH, HEADS, -1, -1)
-    before = mechanism(q, k, v, mask)
-    for s in range(LENGTH):
-        loud_k, loud_v = k.detach().clone(), v.detach().clone()
-        loud_k[:, :, s] += 1e4
-        loud_v[:, :, s] -= 1e4
-        blind = ~seen[..., s]
-        assert torch.equal(mechanism(q, loud_k, loud_v, mask)[blind], before[blind])
+    before = asking.check_hidden(mechanism, (q, k, v), mask, seen, 1e4)
     assert bool((before[~seen.any(-1)] == 0).all())
 
 

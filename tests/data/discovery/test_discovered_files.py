@@ -251,7 +251,7 @@ def test_pictures_in_folders_for_splits_and_in_tables_and_alone(tmp_path: Path) 
     listed = look(tmp_path, "t/pictures.csv")
     assert (listed.data["kind"], listed.data["image"], listed.data["label"]) == ("pictures", "file", "kind")
     write(tmp_path / "one", {"cat/a.png": picture(1), "cat/b.png": picture(2)})
-    assert "has pictures in one folder only, 'cat', so there is nothing to tell apart" in refusal(tmp_path, "one")
+    assert "has pictures in one folder only, 'cat', so there is nothing to classify" in refusal(tmp_path, "one")
 
 
 def test_idx_files_and_their_test_split(tmp_path: Path) -> None:

@@ -257,7 +257,7 @@ def test_wishes_that_do_not_fit_are_refused(wishes: dict[str, str], message: str
         ("a.csv", table(9) + '"a b\n', "but line 11 has 1 (of 11 rows). Cells with a separator"),
         ("a.csv", "text,text\na,b\n", "its first line names 'text' more than once; rename one of them"),
         ("a.csv", table(40, labels=("ham",)),
-         "a.csv: 'label' is the same in all rows, so there is nothing to tell apart by it"),
+         "a.csv: 'label' is the same in all rows, so there is nothing to classify by it"),
         ("a.jsonl", '{"text": "a"}\n[]\n{"text": \n', "but line 2: list instead of an object; line 3: broken JSON"),
         ("a.json", json.dumps([{"text": "a"}] * 3),
          "is one JSON list of 3 objects; one object a line is read here. Write it"),
@@ -292,7 +292,7 @@ def test_one_label_and_conflicting_and_single_ones_are_told(tmp_path: Path) -> N
     write(tmp_path, {"b.csv": table(100, labels=("ham",) * 12 + ("spam",)) + f"{sentence(0)},spam\nalone,rare\n"})
     warnings = "\n".join(look(tmp_path, "b.csv").warnings)
     assert "1 label has one example only, from which little can be learned: rare" in warnings
-    assert "91 % are ham: to say so always is right so often" in warnings
+    assert "91 % are ham: always predicting it is right that often" in warnings
     assert "1 input has different labels in different rows" in warnings
 
 
@@ -319,7 +319,7 @@ def test_splits_are_known_by_their_names_in_a_list_in_a_folder_and_beside(tmp_pa
     assert "left aside: sample_submission.csv" in told(found)
     assert "left aside: README.md" in told(found)
     assert "dev.csv validates what is learned, by its name" in told(found)
-    assert "6 of 6 rows for validation are for training too, so scores would flatter" in told(found)
+    assert "6 of 6 rows for validation are for training too, so scores on them would be too high" in told(found)
     alone = look(tmp_path / "d", "test.csv")
     assert alone.data["train"] == expected["test"]
     message = refusal(tmp_path / "d", "dev.csv", "test.csv")

@@ -62,7 +62,7 @@ def test_a_truncated_file_is_skipped_counted_and_named(folder: Path, name: str) 
     counts = ledger.counts("train", str(folder))
     assert (counts.read, counts.kept, counts.skipped) == (4, 3, 1)
     (exception,) = ledger.exceptions
-    assert exception.reason == "no readable picture"
+    assert exception.reason == "not a readable picture"
     assert str(path) in exception.detail
     ledger.check()
 
@@ -125,7 +125,7 @@ def test_a_table_of_paths_and_labels(folder: Path, name: str) -> None:
         (str(folder / "cat" / "a.png"), "cat", first), (str(absolute), "dog", first + 1),
     ]  # fmt: skip
     assert sorted((one.line, one.reason) for one in ledger.exceptions) == [
-        (first + 2, "no readable picture"), (first + 3, "no file"),
+        (first + 2, "not a readable picture"), (first + 3, "no file"),
     ]  # fmt: skip
     assert "no such file" in next(one.detail for one in ledger.exceptions if one.line == first + 2)
     ledger.check()

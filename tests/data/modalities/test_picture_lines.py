@@ -77,7 +77,7 @@ def test_examples_of_sheets_go_through_a_record_and_others_are_recorded_as_befor
     ("labels", "message"),
     [
         ("[0, 1]", r"batch_1\.png, batch_2\.png: 11 pictures, but 2 labels in \S+labels\.json; check that the files"),
-        ("[0, 1", r"labels\.json is no JSON"),
+        ("[0, 1", r"labels\.json is not JSON"),
         ('{"a": 1}', r"labels\.json: a list of labels is expected, numbers or names"),
         ("[" + ",".join(["7"] * 11) + "]", r"has label 7, but 2 names of classes are given, for labels 0 to 1"),
     ],

@@ -378,6 +378,9 @@ def test_a_folder_for_each_class_holds_labelled_texts(tmp_path: Path) -> None:
     (tmp_path / "train/pos/f.txt").write_bytes(b"caf\xe9")
     with pytest.raises(DataError, match=r"train: 1 of 5 files cannot be read as texts: .*f\.txt is not valid UTF-8"):
         load("labelled", tmp_path, train="train")
+    (tmp_path / "train/pos/g.PNG").write_bytes(b"\x89PNG\r\n")
+    with pytest.raises(DataError, match=r"train: 1 of 6 files are pictures, such as .*g\.PNG, and texts are read here"):
+        load("labelled", tmp_path, train="train")
 
 
 def test_pairs_have_two_streams_of_texts_and_others_one() -> None:

@@ -162,7 +162,7 @@ def test_what_is_not_finite_is_drawn_as_nothing_and_counted() -> None:
 
 
 def test_weights_must_fit_the_words() -> None:
-    with pytest.raises(AssertionError, match=r"rows of \[2\], the words ask for \[3\]"):
+    with pytest.raises(AssertionError, match=r"rows of \[2\], the words need \[3\]"):
         AlignedPair(["a", "b", "c"], ["d"], [[0.5, 0.5]])
 
 

@@ -280,7 +280,7 @@ def test_series_that_do_not_go_with_the_run_are_refused(trained: tuple[Path, Pat
     daily.write_text("time,load,price\n" + "".join(f"2024-03-{day:02},1,2\n" for day in range(1, 31)))
     with pytest.raises(InputError, match="has steps of 1 day, and the run learned from steps of 1 hour"):
         run.predict([str(daily)])
-    with pytest.raises(InputError, match=r"there is no file 'nowhere\.csv', and these are no numbers"):
+    with pytest.raises(InputError, match=r"there is no file 'nowhere\.csv', and these are not numbers"):
         run.predict(["nowhere.csv"])
     with pytest.raises(InputError, match="has 1 channels, and the run reads 2: load, price"):
         run.predict(["1 2 3"])

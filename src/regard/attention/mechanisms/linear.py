@@ -104,14 +104,9 @@ class LinearAttention(nn.Module):
         self.features = features
 
     def forward(
-        self,
-        q_BHTK: Tensor,
-        k_BHSK: Tensor,
-        v_BHSV: Tensor,
-        mask: Mask,
-        bias: Tensor | None = None,
+        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None,
         cache: SumsCache | None = None,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         check_no_bias(bias)
         with torch.autocast(q_BHTK.device.type, enabled=False):
             fq, fk, v = self.features.queries(q_BHTK.float()), self._keys(k_BHSK, mask), v_BHSV.float()

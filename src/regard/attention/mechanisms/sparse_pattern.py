@@ -65,14 +65,9 @@ class SparseAttention(nn.Module):
         self.keeps_keys = pattern.remembers is None
 
     def forward(
-        self,
-        q_BHTK: Tensor,
-        k_BHSK: Tensor,
-        v_BHSV: Tensor,
-        mask: Mask,
-        bias: Tensor | None = None,
+        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None,
         cache: RollingCache | None = None,
-    ) -> Tensor:
+    ) -> Tensor:  # fmt: skip
         if cache is not None:
             return self._continued(q_BHTK, k_BHSK, v_BHSV, mask, bias, cache)
         queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]

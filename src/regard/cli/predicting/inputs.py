@@ -47,7 +47,7 @@ class Inputs:
 
     def name(self, number: int) -> str:
         """What an input is called, counted from 0."""
-        return f"line {number + 1}" if self.file else f"text {number + 1}"
+        return f"line {number + 1}" if self.file else f"input {number + 1}"
 
 
 def from_arguments(texts: list[str]) -> Inputs:
@@ -82,7 +82,7 @@ def readable(texts: list[str]) -> list[str]:
     """Texts of the command line, refused where the terminal sent bytes that are not UTF-8."""
     for number, text in enumerate(texts, start=1):
         if any("\udc80" <= character <= "\udcff" for character in text):  # how Python keeps such bytes
-            raise DataError(f"text {number} is not valid UTF-8; convert it, or set the terminal to UTF-8")
+            raise DataError(f"input {number} is not valid UTF-8; convert it, or set the terminal to UTF-8")
     return list(texts)
 
 

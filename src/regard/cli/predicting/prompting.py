@@ -83,8 +83,10 @@ class OutputStyle:
 
 def continue_prompt(run: Run, prompt: str, options: Any, style: OutputStyle, *, as_json: bool) -> None:
     """The continuation of one prompt, as it is written; with several answers, or as JSON, when it is there."""
+    from regard.decoding.options import Beam
+
     many = options.answers > 1
-    if not as_json and not many and options.kind != "beam":
+    if not as_json and not many and not isinstance(options, Beam):
         if style.echo:
             _show(prompt)
         _continued(run, prompt, options, style, stream=_show)

@@ -82,4 +82,4 @@ def stopped_message(inputs: Inputs, done: int, skip: int, words: Sequence[str]) 
     if done == skip or not inputs.file:
         return "nothing was answered yet" if done == skip else f"{done:,} texts are answered"
     again = f", with {inputs.file} from its first line again" if inputs.file == "standard input" else ""
-    return f"{done:,} lines are answered and written; to go on{again}:\n{resume_command(words, done)}"
+    return f"{done:,} lines are answered and written; to continue{again}:\n{resume_command(words, done)}"

@@ -10,7 +10,7 @@ from rich.table import Table
 from regard.cli.console import console, escape_markup, say
 
 MOST_CLASSES = 12
-"""Beyond so many, the most frequent classes and the pairs that are confused most often stand for all."""
+"""With more classes than this, only the most frequent ones and the pairs most often confused are shown."""
 MOST_PAIRS = 10
 ERRORS = 3
 LONGEST = 100

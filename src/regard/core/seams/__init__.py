@@ -1,4 +1,4 @@
-"""The seams of the house, each a Protocol with its law; what passes through them stands beside this folder."""
+"""The seams of the house, each a Protocol with its law; what passes through them is in the files beside this folder."""
 
 from regard.core.seams.attention import Mechanism, Position
 from regard.core.seams.bodies import (

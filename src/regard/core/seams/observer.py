@@ -1,4 +1,4 @@
-"""Observer: is told what happens in a training; progress bars and log files are observers."""
+"""Observer: receives the events of a training; progress bars and log files are observers."""
 
 from __future__ import annotations
 

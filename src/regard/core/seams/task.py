@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from regard.decoding.options import Strategy
 
 Progress = Callable[[int, int], None]
-"""Is told how many of how many are done."""
+"""Called with how many are done, and of how many."""
 
 
 @dataclass(slots=True)

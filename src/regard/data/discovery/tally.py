@@ -103,7 +103,7 @@ class Findings:
             return
         total, [(most, count), *_] = sum(labels.values()), [*labels.items()]
         if len(labels) == 1:
-            raise DataError(f"there is nothing to tell apart: the only label in the {self.example}s is {most!r}")
+            raise DataError(f"there is nothing to classify: the only label in the {self.example}s is {most!r}")
         shown = ", ".join(f"{label} {number:,}" for label, number in [*labels.items()][:LABELS_SHOWN])
         more = f" and {len(labels) - LABELS_SHOWN:,} more" if len(labels) > LABELS_SHOWN else ""
         self.observations.append(f"{len(labels):,} labels: {shown}{more}")
@@ -116,8 +116,8 @@ class Findings:
             )
         if count >= MAJORITY * total:
             self.warnings.append(
-                f"{percent(count / total)} are {most}: to say so always is right so often, so look at the figures of "
-                "each label"
+                f"{percent(count / total)} are {most}: always predicting it is right that often, so look at the "
+                "figures of each label"
             )
         for split, tally in self.tallies.items():
             unknown = [label for label in tally.labels if label not in labels]
@@ -148,7 +148,7 @@ class Findings:
             told = f"{both:,} of {numbered(tally.examples, self.example)} for {split} are for training too"
             if both >= MANY * max(1, tally.examples):
                 remedy = 'data.overlap = "remove" takes them out of training'
-                self.warnings.append(f"{told}, so scores would flatter; {remedy}")
+                self.warnings.append(f"{told}, so scores on them would be too high; {remedy}")
             elif both:
                 self.observations.append(told)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from regard.core.config import Choices, Part
-from regard.core.errors import OptionError
+from regard.core.errors import DataError, OptionError
 
 if TYPE_CHECKING:
     from regard.data import TokenizerPart
@@ -17,6 +17,8 @@ class ModalityPart(Part):
     """Settings of a modality: how it is learned from training data, and found again in a run folder."""
 
     unit: ClassVar[str] = "tokens"  # of what a batch holds so many, and training reads so many a second
+    example: ClassVar[str] = "input"  # what regard predict might be asked, as it is typed
+    file: ClassVar[str]  # where a run folder holds what was learned
 
     @property
     def is_text(self) -> bool:
@@ -28,14 +30,9 @@ class ModalityPart(Part):
         """Whether a training input is mixed with another, so that it has the answers of both."""
         return False
 
-    @property
-    def example(self) -> str:
-        """What regard predict might be asked, as it is typed."""
-        return "input"
-
     def is_kept(self, folder: Path) -> bool:
         """Whether a run folder holds what was learned."""
-        raise NotImplementedError
+        return (folder / self.file).is_file()
 
     def fit(self, corpus: Any, tokenizer: TokenizerPart) -> Modalities:
         """Learned from the training split alone."""
@@ -57,6 +54,22 @@ class ModalityPart(Part):
     def taken_over(self, theirs: Modalities) -> Modalities:
         """What another run learned, by these settings."""
         return theirs
+
+
+def named_file(argument: str, one: str) -> Path:
+    """A word of the command line as the path of a file; ``one`` is what it should be: picture."""
+    path = Path(argument).expanduser()
+    if not path.exists():
+        raise DataError(f"there is no file {argument!r}; this run reads {one}s: give the path of one")
+    if path.is_dir():
+        raise DataError(f"{path} is a folder, but one {one} is expected; name the file")
+    return path
+
+
+def check_not_cut(inputs: str, max_length: int, keep: str, remedy: str = "") -> None:
+    """Refuses settings that cut inputs which are never cut."""
+    if max_length or keep != "start":
+        raise OptionError(f"task.max_length and task.keep have no effect on {inputs}; leave them out{remedy}")
 
 
 MODALITIES = Choices(

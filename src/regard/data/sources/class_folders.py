@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from regard.core.errors import DataError
+from regard.data.class_files import class_files
 from regard.data.examples import Labelled
 from regard.data.ledger import Ledger
+from regard.data.modalities.text.modality import PICTURES
 from regard.data.readers import COMPRESSIONS, read_lines, summarise
 
 
-def class_files(folder: Path) -> list[tuple[str, Path]]:
-    """``folder/class/…/name.txt``: every file that is not hidden, after the name of the folder below ``folder``."""
-    classes = sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
-    return [
-        (own.name, path)
-        for own in classes
-        for path in sorted(own.rglob("*"))
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(own).parts)
-    ]
+def check_no_pictures(folder: Path, files: Sequence[Path]) -> None:
+    pictures = [path for path in files if path.suffix.lower() in PICTURES]
+    if pictures:
+        raise DataError(
+            f"{folder}: {len(pictures):,} of {len(files):,} files are pictures, such as {pictures[0]}, and texts are "
+            "read here; take them out, name another folder, or use a run or recipe for pictures"
+        )
 
 
 def read_class_folders(folder: Path, split: str, ledger: Ledger) -> list[Labelled[str]]:
     """The texts of all classes, numbered in the order of their names; those without a text are skipped and listed."""
     files = class_files(folder)
+    check_no_pictures(folder, [path for _, path in files])
     ledger.units[str(folder)] = "files"
     kept, wrong = [], []
     for number, (label, path) in enumerate(files, start=1):

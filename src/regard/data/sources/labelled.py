@@ -13,10 +13,11 @@ from pydantic import Field, model_validator
 
 from regard.core.errors import DataError
 from regard.data import DataPart
+from regard.data.class_files import class_files
 from regard.data.corpus import Corpus
 from regard.data.examples import Labelled
 from regard.data.ledger import Ledger
-from regard.data.sources.class_folders import class_files, read_class_folders
+from regard.data.sources.class_folders import read_class_folders
 from regard.data.sources.columns import TableFormat, check_named, columns_problem
 from regard.data.sources.entries import ExampleEntry, below, chosen
 from regard.data.sources.example_files import ExampleFiles

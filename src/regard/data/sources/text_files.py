@@ -27,7 +27,7 @@ class TextFiles(FileData[Entry]):
     suffixes: ClassVar[tuple[str, ...]] = (".txt",)
     compressions: ClassVar[tuple[str, ...]] = ()
     example: ClassVar[str] = "path/to/file.txt"
-    dividing: ClassVar[tuple[str, ...]] = ("validation_share",)
+    dividing: ClassVar[tuple[str, ...]] = ("validation_share", "test_share")
 
     kind: str = "text"
     validation_share: float = Field(0.1, ge=0, lt=1)  # of every file, at its end

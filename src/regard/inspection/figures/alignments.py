@@ -32,7 +32,7 @@ class AlignedPair:
     def __post_init__(self) -> None:
         found = [len(row) for row in self.weights_TS]
         expected = [len(self.source_words)] * len(self.target_words)
-        assert found == expected, f"the weights have rows of {found}, the words ask for {expected}"
+        assert found == expected, f"the weights have rows of {found}, the words need {expected}"
 
 
 @dataclass(frozen=True)

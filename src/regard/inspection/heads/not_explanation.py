@@ -98,13 +98,9 @@ class NotExplanation:
 
 
 def not_explanation(
-    run: Run,
-    texts: Sequence[str | Probe],
-    targets: Sequence[str] = (),
-    *,
-    pattern: str = "",
+    run: Run, texts: Sequence[str | Probe], targets: Sequence[str] = (), *, pattern: str = "",
     progress: Progress | None = None,
-) -> NotExplanation:
+) -> NotExplanation:  # fmt: skip
     """Both experiments over the heads that match; by default of a translator those over its source, of others all."""
     pattern = pattern or anatomy_of(run.model).source_attention or "*"
     heads = every_head(run.model, pattern)

@@ -51,13 +51,9 @@ class HeadSimilarity:
 
 @torch.inference_mode()
 def head_similarity(
-    run: Run,
-    texts: Sequence[str | Probe],
-    targets: Sequence[str] = (),
-    *,
-    pattern: str = "*",
+    run: Run, texts: Sequence[str | Probe], targets: Sequence[str] = (), *, pattern: str = "*",
     progress: Progress | None = None,
-) -> list[HeadSimilarity]:
+) -> list[HeadSimilarity]:  # fmt: skip
     """One matrix for each kind of attention that matches."""
     model: Any = run.model.eval()
     heads: dict[Kind, list[HeadAt]] = {}

@@ -94,13 +94,9 @@ def percent(share: float) -> str:
 
 
 def head_statistics(
-    run: Run,
-    texts: Sequence[str | Probe],
-    targets: Sequence[str] = (),
-    *,
-    pattern: str = "*",
+    run: Run, texts: Sequence[str | Probe], targets: Sequence[str] = (), *, pattern: str = "*",
     progress: Progress | None = None,
-) -> list[HeadStatistics]:
+) -> list[HeadStatistics]:  # fmt: skip
     """One for each head that matches, in the order of the model. Position and content need several texts to differ."""
     asked, model = probes(run, texts, targets), run.model.eval()
     found = HeadTable(model, asked, pattern)

@@ -136,22 +136,17 @@ class Ctranslate2Engine:
         return loaded
 
     def predict(
-        self,
-        inputs: Sequence[Sequence[int]],
-        options: Strategy,
-        *,
-        prompts: Sequence[Sequence[int]] | None = None,
-        progress: Progress | None = None,
-        watch: Callable[[Sequence[int]], Watch] | None = None,
+        self, inputs: Sequence[Sequence[int]], options: Strategy, *, prompts: Sequence[Sequence[int]] | None = None,
+        progress: Progress | None = None, watch: Callable[[Sequence[int]], Watch] | None = None,
         numbers: Sequence[int] | None = None,
-    ) -> list[list[Hypothesis]]:
+    ) -> list[list[Hypothesis]]:  # fmt: skip
         """One list of hypotheses, best first, for each input, in the order of the inputs.
 
         A batch is given the limit of its longest input; those with more to say than their own limit are asked again
         among inputs of that limit.
         """
         if isinstance(self.speaker, Translator) and prompts is not None and any(prompts):
-            raise OptionError("answers that begin with a prompt are not asked of CTranslate2; use --engine torch")
+            raise OptionError("answers that begin with a prompt are not supported by CTranslate2; use --engine torch")
         if not inputs:
             return []
         if numbers:  # another part of the same inputs draws other random numbers

@@ -105,7 +105,7 @@ def _open_safetensors(path: Path) -> dict[str, Stored]:
 def _open_pickle(path: Path) -> dict[str, Stored]:
     held = torch.load(path, map_location="cpu", weights_only=True)
     if not isinstance(held, dict) or not all(isinstance(tensor, Tensor) for tensor in held.values()):
-        raise ValueError("it holds something else than tensors by name")
+        raise ValueError("it holds something other than named tensors")
     names = {number_type: name for name, number_type in FLOATING.items()}
     return {
         name: Stored(tuple(tensor.shape), names.get(tensor.dtype, str(tensor.dtype)), partial(_itself, tensor))

@@ -8,6 +8,7 @@ from typing import Any
 
 from regard.core.files import read_json
 from regard.core.symbols import Specials
+from regard.decoding.options import Beam, Sampling
 
 FILE = "generation_config.json"
 SAMPLING = {"temperature": 1.0, "top_k": 50, "top_p": 1.0, "min_p": 0.0, "repetition_penalty": 1.0}
@@ -31,10 +32,10 @@ def decoding_table(folder: Path) -> dict[str, Any]:
 
 def generation_settings(strategy: Any) -> dict[str, Any]:
     """Their settings for our strategy; a beam's penalty for short answers, which is another one there, stays theirs."""
-    if strategy.kind == "beam":
+    if isinstance(strategy, Beam):
         none = {} if strategy.length_penalty else {"length_penalty": 0.0}
         return {"do_sample": False, "num_beams": strategy.size, "early_stopping": STOPS[strategy.stop], **none}
-    if strategy.kind != "sampling":
+    if not isinstance(strategy, Sampling):
         return {"do_sample": False}
     return {"do_sample": True} | {name: getattr(strategy, name) for name in SAMPLING}
 

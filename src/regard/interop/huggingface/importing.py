@@ -24,6 +24,7 @@ from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
+from regard.decoding.options import Beam
 from regard.interop.folders import check_empty, new_folder
 from regard.interop.huggingface import enclosing, preprocessing
 from regard.interop.huggingface.families.family import Family
@@ -262,7 +263,7 @@ def recipe_of(
 
 
 def note_penalty(strategy: Any, notes: list[str]) -> None:
-    if strategy.kind == "beam":
+    if isinstance(strategy, Beam):
         penalty = f"decoding.length_penalty = {strategy.length_penalty}"
         notes.append(
             f"num_beams = {strategy.size} was imported; {penalty} is our default, since theirs has another formula"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,14 @@ ACTIVATIONS = {
     "swish": "silu",
 }
 """Theirs to ours; of two words for one thing the first is written."""
+SOFTMAX = {
+    "head_norm.kind": "none",
+    "attention.kind": "softmax",
+    "attention.score": "scaled-dot",
+    "attention.temperature": 1.0,
+}
+"""What is fixed where weights are a softmax of scaled products."""
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -52,6 +60,15 @@ class Setting:
                 return theirs
         problems.append(f"model.{self.ours} = {value!r}; they know {', '.join(map(repr, self.words.values()))}")
         return None
+
+
+STACK = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size")
+
+
+def stack_sizes(usual: Sequence[int], theirs: Sequence[str] = STACK) -> tuple[Setting, ...]:
+    """The sizes of a stack of layers: layers, width, heads and, where it is among them, the feed-forward width."""
+    ours = ("layers", "width", "heads", "feed_forward.width")
+    return tuple(Setting(*one) for one in zip(theirs, ours[: len(theirs)], usual, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Tokenizers between a Hugging Face folder and a run: pieces, special symbols, and who opens and closes a text."""
+"""Tokenizers between a Hugging Face folder and a run: pieces, special symbols, and which open and close a text."""
 
 from __future__ import annotations
 

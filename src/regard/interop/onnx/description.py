@@ -1,4 +1,4 @@
-"""What stands beside exported graphs: tokenizers, and JSON that says how the graphs are called."""
+"""What is written beside exported graphs: tokenizers, and JSON that says how the graphs are called."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def memory(model: Any) -> dict[str, Values]:
     if isinstance(model.attention.mechanism, Monotonic):
         raise OptionError(
             'model.attention.reach = "monotonic" cannot be exported to ONNX: its window walks along with the number of '
-            'the step, which no graph is told; "global" and "predictive" can'
+            'the step, which no graph knows; "global" and "predictive" can'
         )
     key = model.attention.project_key
     width = key.out_features if isinstance(key, nn.Linear) else model.encoder.width

@@ -139,7 +139,7 @@ def check_divisible(shape: Sequence[int], size: Sequence[int]) -> None:
     shared = math.gcd(*shape)
     fitting = [str(own) for own in range(1, shared + 1) if shared % own == 0]
     raise RecipeError(
-        f"an input of {written(shape)} cannot be cut into patches of {written(size)} without a rest; "
+        f"an input of {written(shape)} cannot be cut into patches of {written(size)} without a remainder; "
         f"set model.front.size to one of {', '.join(fitting)}, or give the input another size"
     )
 

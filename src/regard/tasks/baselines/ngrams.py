@@ -12,7 +12,7 @@ LONGEST = 6
 MOSTLY_NEW = 0.8
 """From this share of different n-grams on, longer ones say nothing more."""
 HELD_OUT = 10
-"""One part in so many of the tokens chooses the longest n-gram."""
+"""One in so many tokens is held out to choose the longest n-gram."""
 
 
 class Counts(NamedTuple):

@@ -1,4 +1,4 @@
-"""How frequent every token is, whatever stands around it."""
+"""How frequent every token is, whatever its neighbours."""
 
 from __future__ import annotations
 

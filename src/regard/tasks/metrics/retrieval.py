@@ -20,7 +20,7 @@ def retrieval_scores(
     """Both directions, and over both together; row i of one side belongs to row i of the other. Texts that stand there
     twice, where they are given, do not compete with one another."""
     if len(sources_ND) != len(targets_ND) or not len(sources_ND):
-        raise DataError(f"{len(sources_ND)} sources against {len(targets_ND)} targets; give as many, and at least one")
+        raise DataError(f"{len(sources_ND)} sources against {len(targets_ND)} targets; give equally many, at least one")
     there_N = pair_ranks(sources_ND, targets_ND, targets)
     back_N = pair_ranks(targets_ND, sources_ND, sources)
     both = figures(np.concatenate([there_N, back_N]))

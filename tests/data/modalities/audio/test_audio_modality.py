@@ -108,13 +108,13 @@ def test_settings_that_do_not_fit_are_refused() -> None:
         modality(features={"kind": "log-mel", "bins": 400})
     with pytest.raises(RecipeError, match="pitch_masks hide bands of pitch"):
         modality(features={"kind": "waveform"}, augmentation={"pitch_masks": 1})
-    with pytest.raises(RecipeError, match="is no range of decibels"):
+    with pytest.raises(RecipeError, match="is not a range of decibels"):
         modality(augmentation={"noise": [3.0]})
     with pytest.raises(RecipeError, match="there are none; set time_masks"):
         modality(augmentation={"time_mask": 3})
     with pytest.raises(OptionError, match=r"set input.seconds if long ones are to be cut"):
         modality().limited(5, "start")
-    with pytest.raises(DataError, match=r"an array of shape \(2, 2\) is no sound"):
+    with pytest.raises(DataError, match=r"an array of shape \(2, 2\) is not a sound"):
         Waveform(np.zeros((2, 2), np.float32), RATE)
 
 

@@ -44,7 +44,7 @@ def test_what_cannot_be_read_or_heard_is_left_out_and_named(tmp_path: Path) -> N
     told = {(Path(one.detail.split(": ")[0].split(" is ")[0]).name, one.reason) for one in ledger.exceptions}
     assert told == {
         ("cut.wav", "truncated"), ("empty.wav", "truncated"), ("silent.wav", "silent"),
-        ("notes.txt", "no readable sound"),
+        ("notes.txt", "not a readable sound"),
     }  # fmt: skip
     assert any("350 of 400 samples are there" in one.detail for one in ledger.exceptions)
 
@@ -68,7 +68,7 @@ def test_a_table_of_paths_and_texts(tmp_path: Path) -> None:
     assert [one.target for one in found] == ["hello", "low tone"]
     assert found[0].sides() == (("hello",),)
     assert SpokenText.from_record(found[0].record()) == found[0]
-    assert [(one.line, one.reason) for one in ledger.exceptions] == [(3, "no text"), (4, "no readable sound")]
+    assert [(one.line, one.reason) for one in ledger.exceptions] == [(3, "no text"), (4, "not a readable sound")]
 
 
 def test_a_table_of_paths_and_labels_with_columns_of_other_names(tmp_path: Path) -> None:

@@ -77,14 +77,14 @@ def test_a_file_that_says_nothing_of_its_size_is_read_to_its_end(tmp_path: Path)
 def test_a_truncated_file_is_told_from_a_broken_one(tmp_path: Path) -> None:
     whole = wav(PCM, 16, integers(16))
     (tmp_path / "cut.wav").write_bytes(whole[:-7])
-    with pytest.raises(Truncated, match=r"cut.wav is no readable sound: it is truncated: 1 of 3 samples are there"):
+    with pytest.raises(Truncated, match=r"cut.wav is not a readable sound: it is truncated: 1 of 3 samples are there"):
         read_sound(tmp_path / "cut.wav")
     (tmp_path / "empty.wav").write_bytes(b"")
     with pytest.raises(Truncated, match="it is empty"):
         read_sound(tmp_path / "empty.wav")
     for length in (14, 30, 42):
         (tmp_path / "broken.wav").write_bytes(whole[:length])
-        with pytest.raises(DataError, match=r"broken.wav is no readable sound: it breaks off"):
+        with pytest.raises(DataError, match=r"broken.wav is not a readable sound: it breaks off"):
             read_sound(tmp_path / "broken.wav")
     with pytest.raises(DataError, match=r"no file .*none.wav"):
         read_sound(tmp_path / "none.wav")
@@ -92,7 +92,7 @@ def test_a_truncated_file_is_told_from_a_broken_one(tmp_path: Path) -> None:
 
 def test_numbers_that_are_none_are_refused(tmp_path: Path) -> None:
     (tmp_path / "nan.wav").write_bytes(wav(FLOAT, 32, np.array([[0, np.nan]], "<f4").tobytes()))
-    with pytest.raises(DataError, match="no finite numbers"):
+    with pytest.raises(DataError, match="not finite numbers"):
         read_sound(tmp_path / "nan.wav")
 
 
@@ -110,7 +110,7 @@ def test_other_formats_need_a_package_that_is_named(tmp_path: Path, monkeypatch:
     soundfile.write(tmp_path / "law.wav", STEREO_NC, 8000, subtype="ULAW")  # another way to code samples
     assert len(read_sound(tmp_path / "law.wav").samples_N) == 3
     (tmp_path / "text.ogg").write_text("no sound")
-    with pytest.raises(DataError, match=r"text.ogg is no readable sound: Format not recognised; replace"):
+    with pytest.raises(DataError, match=r"text.ogg is not a readable sound: Format not recognised; replace"):
         read_sound(tmp_path / "text.ogg")
 
     def missing(module: str, told: str) -> None:

@@ -146,7 +146,7 @@ def test_a_family_of_another_kind_of_data_says_so() -> None:
 
 
 def test_graphs_are_read_whole() -> None:
-    with pytest.raises(OptionError, match=r"graphs are read whole: task\.max_length"):
+    with pytest.raises(OptionError, match=r"task\.max_length and task\.keep have no effect on graphs"):
         fitted(WATER).limited(10, "start")
 
 

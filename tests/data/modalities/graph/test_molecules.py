@@ -90,7 +90,7 @@ def test_ends_of_lines_and_the_last_block_may_differ(tmp_path: Path) -> None:
 
 BROKEN = {
     "counts": (ETHANOL.replace("  3  2  0", "  x  2  0"), "ethanol: 'x' is no number of atoms"),
-    "short": (ETHANOL.replace("  3  2  0", "  9  2  0"), "ethanol: the line '1  2  1  0' is no atom"),
+    "short": (ETHANOL.replace("  3  2  0", "  9  2  0"), "ethanol: the line '1  2  1  0' is not an atom"),
     "bond": (ETHANOL.replace("  2  3  1  0", "  2  7  1  0"), "ethanol: a bond from atom 2 to atom 7, and there are 3"),
     "truncated": ("ethanol\n", "ethanol: the block ends too early"),
     "v3000": (ETHANOL.replace("V2000", "V3000"), "written as V3000, and V2000 is read; convert it"),

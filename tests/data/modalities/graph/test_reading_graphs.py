@@ -95,7 +95,7 @@ def test_loops_strangers_and_repeated_edges_are_left_out_and_told(tmp_path: Path
     assert told == {
         "an edge from a node to itself was left out: every node sees itself": "edge 1: a–a",
         "an edge to a node that is not there was left out": "edge 4: x–b",
-        "an edge that is there twice, with other features, was left out": "edge 5: b–a",
+        "a second edge between the same nodes, with other features, was left out": "edge 5: b–a",
     }
     ledger.splits["train"] = 2
     ledger.check()

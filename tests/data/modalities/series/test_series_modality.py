@@ -117,7 +117,7 @@ def test_values_can_be_typed_and_tables_named(tmp_path: Path) -> None:
     rows = [f"{datetime(2024, 3, 4) + timedelta(hours=hour)},{hour}" for hour in range(3)]
     table.write_text("\n".join(["when,value", *rows]))
     assert modality.parse(str(table)).values_NC[:, 0].tolist() == [0, 1, 2]
-    with pytest.raises(OptionError, match=r"series are read whole: task\.max_length and task\.keep have no effect"):
+    with pytest.raises(OptionError, match=r"task\.max_length and task\.keep have no effect on series"):
         modality.limited(7, "start")
 
 

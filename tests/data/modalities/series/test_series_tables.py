@@ -78,14 +78,14 @@ def test_a_single_text_among_numbers_is_missing_and_listed(tmp_path: Path) -> No
     assert np.isnan(values(found)[7])
     (one,) = ledger.exceptions
     assert (one.what, one.line, one.reason, one.detail) == (
-        "corrected", 9, "a value that is no number, taken as missing", "'load' is 'broken'",
+        "corrected", 9, "a value that is not a number, taken as missing", "'load' is 'broken'",
     )  # fmt: skip
 
 
 def test_a_column_of_texts_is_refused_with_its_lines(tmp_path: Path) -> None:
     wind = {f"h{hour}": f"2024-03-01 {hour:02}:00,NW" for hour in range(0, 20, 5)}
     path = table(tmp_path / "load.csv", hours(20, **wind))
-    with pytest.raises(DataError, match=r"'load' has 4 values that are no numbers \(line 2 has 'NW'; line 7 has"):
+    with pytest.raises(DataError, match=r"'load' has 4 values that are not numbers \(line 2 has 'NW'; line 7 has"):
         read(path, values=("load",))
     with pytest.raises(DataError, match=r"no column of numbers beside time \(but load\)"):
         read(path)

@@ -44,7 +44,7 @@ def test_a_labelled_series_survives_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "data, message",
     [
-        ("1,2:3,x:high\n", "line 7 has 'x', which is no number"),
+        ("1,2:3,x:high\n", "line 7 has 'x', which is not a number"),
         ("1,2:3,4:middle\n", r"line 7 has the label 'middle', which @classLabel does not name \(high, low\)"),
         ("1,2:3:high\n", "line 7 has channels of 1 to 2 values; all must be equally long"),
         ("1:2:high\n1:high\n1:2:3:low\n", "line 8 has 1 channels, the first line has 2; line 9 has 3 channels"),

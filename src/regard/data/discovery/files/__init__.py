@@ -1,1 +1,1 @@
-"""Files that are no tables: parallel texts, running text, folders of classes, trees, tagged words, pictures."""
+"""Files that are not tables: parallel texts, running text, folders of classes, trees, tagged words, pictures."""

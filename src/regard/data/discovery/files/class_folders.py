@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.core.errors import DataError
+from regard.data.class_files import class_files
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.files.picture_facts import go_by, measure_pictures
@@ -17,7 +18,6 @@ from regard.data.discovery.given import TRAIN, Given, SplitFiles, ending, listed
 from regard.data.discovery.tables.columns import PICTURE_ENDINGS
 from regard.data.discovery.tally import Findings, Measure, Seen, Tally, given_text
 from regard.data.readers import read_lines, summarise
-from regard.data.sources.class_folders import class_files
 
 READ_AS = {".txt", ".text", ".md", ""}
 """Endings of the files in class folders that are texts without doubt."""
@@ -61,7 +61,7 @@ def class_folders(given: Given, fits: Callable[[Path], bool]) -> ClassFolders | 
 def check_classes(folder: Path, labels: Sequence[str], what: str) -> None:
     if len(set(labels)) < FEWEST:
         raise DataError(
-            f"{folder} has {what} in one folder only, {labels[0]!r}, so there is nothing to tell apart; a folder for "
+            f"{folder} has {what} in one folder only, {labels[0]!r}, so there is nothing to classify; a folder for "
             "each class is expected, with two classes at least"
         )
 

@@ -75,7 +75,7 @@ def go_by(pictures: Sequence[tuple[str, Path]], tally: Tally) -> list[str]:
     problems = []
     for (label, path), verdict in zip(pictures, verdicts, strict=True):
         if verdict.problem:
-            tally.skipped["no readable picture"] += 1
+            tally.skipped["not a readable picture"] += 1
             problems.append(f"{path.name}: {verdict.problem}")
         else:
             tally.add(Seen(str(path), label, (label,), verdict.digest))

@@ -89,7 +89,7 @@ class Chooser:
             if labels:
                 return self.labelled()
             if same := first_known([one.name for one in self.columns.values() if one.kind == "constant"], LABELS):
-                raise self.unclear(f"{same!r} is the same in all rows, so there is nothing to tell apart by it")
+                raise self.unclear(f"{same!r} is the same in all rows, so there is nothing to classify by it")
             if not others and len(self.of("date", "address")) != 1:  # a single one may be what is to be written
                 return self.texts_alone("language-model")
             raise self.unclear()

@@ -36,7 +36,7 @@ def has_names(first: Sequence[str], rows: Sequence[Sequence[str]], named: Sequen
         if not cell:
             continue
         if filled and not DIGIT.search(cell) and sum(map(bool, map(DIGIT.search, filled))) >= MOSTLY * len(filled):
-            return True, f"{cell!r} stands above numbers"
+            return True, f"{cell!r} is above numbers"
         if cell in set(column) and len(set(column)) < len(column) / 2:
             return False, f"{cell!r} appears in other lines too"
         if filled and sum(map(len, filled)) / len(filled) > max(20, LONGER * len(cell)):

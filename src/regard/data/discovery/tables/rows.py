@@ -13,7 +13,7 @@ from regard.data.sources.tagged import listed as items_of
 
 def pair(cells: Sequence[Any]) -> Seen | None:
     if not all(isinstance(cell, str) for cell in cells):
-        raise ValueError(f"{next(cell for cell in cells if not isinstance(cell, str))!r}, which is no text")
+        raise ValueError(f"{next(cell for cell in cells if not isinstance(cell, str))!r}, which is not text")
     source, target = (told(cell) for cell in cells)
     return Seen(source, target) if source and target else None
 

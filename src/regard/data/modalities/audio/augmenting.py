@@ -43,7 +43,7 @@ class Augmentation(Config):
     @model_validator(mode="after")
     def _fits(self) -> Augmentation:
         if self.noise and (len(self.noise) != 2 or self.noise[0] > self.noise[1]):
-            raise ValueError(f"noise = {list(self.noise)} is no range of decibels; give two numbers, as in [5, 40]")
+            raise ValueError(f"noise = {list(self.noise)} is not a range of decibels; give two numbers, as in [5, 40]")
         return self
 
     def unused(self) -> dict[str, str]:

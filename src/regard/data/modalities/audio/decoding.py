@@ -43,7 +43,7 @@ def read_sound(path: str | Path) -> Decoded:
         raise OptionError(f"{path} {error}") from error
     except (DataError, OSError) as error:
         kind = type(error) if isinstance(error, DataError) else DataError
-        raise kind(f"{path} is no readable sound: {error}; replace the file, or remove it") from error
+        raise kind(f"{path} is not a readable sound: {error}; replace the file, or remove it") from error
 
 
 def decoded(path: Path) -> Decoded:
@@ -85,7 +85,7 @@ def in_one_channel(samples_NC: np.ndarray, rate: int) -> Decoded:
     if not len(samples_NC):
         raise Truncated("it has no samples")
     if not np.isfinite(samples_NC).all():
-        raise DataError("some of its samples are no finite numbers")
+        raise DataError("some of its samples are not finite numbers")
     return Decoded(samples_NC.mean(axis=1, dtype=np.float32), rate)
 
 

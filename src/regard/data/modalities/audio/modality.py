@@ -13,12 +13,12 @@ import torch
 from pydantic import Field, SerializeAsAny, model_validator
 from torch import Tensor
 
-from regard.core.errors import DataError, OptionError, RunError
+from regard.core.errors import DataError, RunError
 from regard.core.files import read_object, write_json
 from regard.core.inputs import Axis, Inputs
 from regard.core.ports import Arrays
 from regard.data import TokenizerPart
-from regard.data.modalities import ModalityPart
+from regard.data.modalities import ModalityPart, check_not_cut, named_file
 from regard.data.modalities.audio.augmenting import UNCHANGED, Augmentation, Change, changed_samples, hide
 from regard.data.modalities.audio.decoding import Cache, is_silent, read_sound
 from regard.data.modalities.audio.drawing import drawn, summary
@@ -38,6 +38,8 @@ class AudioPart(ModalityPart):
     """Sounds: their rate, what a model is given of them, and what is done to them in training."""
 
     unit = "frames"
+    example = "clip.wav"
+    file = FILE
 
     kind: str = "audio"
     rate: int = Field(0, ge=0)  # samples a second, to which others are resampled; 0: that of the first training sound
@@ -53,13 +55,6 @@ class AudioPart(ModalityPart):
                 "leave them out, or choose log-mel"
             )
         return self
-
-    @property
-    def example(self) -> str:
-        return "clip.wav"
-
-    def is_kept(self, folder: Path) -> bool:
-        return (folder / FILE).is_file()
 
     def fit(self, corpus: Any, tokenizer: TokenizerPart) -> Modalities:
         return Modalities(self.measured([example.input for example in corpus.splits["train"]]))
@@ -129,22 +124,14 @@ class AudioModality:
 
     def parse(self, argument: str) -> SoundFile:
         """A word of the command line is a path; what is no sound is refused before anything else happens."""
-        path = Path(argument).expanduser()
-        if not path.exists():
-            raise DataError(f"there is no file {argument!r}; this run reads sounds: give the path of one")
-        if path.is_dir():
-            raise DataError(f"{path} is a folder, but one sound is expected; name the file")
+        path = named_file(argument, "sound")
         found = read_sound(path)
         if is_silent(found.samples_N):
             raise DataError(f"{path} is silent; check how it was recorded")
         return SoundFile(str(path), found.rate, len(found.samples_N))
 
     def limited(self, max_length: int, keep: str) -> AudioModality:
-        if max_length or keep != "start":
-            raise OptionError(
-                "task.max_length and task.keep have no effect on sounds; leave them out, and set input.seconds if long "
-                "ones are to be cut"
-            )
+        check_not_cut("sounds", max_length, keep, ", and set input.seconds if long ones are to be cut")
         return self
 
     def encode(self, raws: Sequence[Sound]) -> list[SoundItem]:

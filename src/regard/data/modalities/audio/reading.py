@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.core.errors import DataError
+from regard.data.class_files import files_of_classes
 from regard.data.ledger import Ledger
 from regard.data.modalities.audio.decoding import Truncated, is_silent, is_sound, read_sound
 from regard.data.modalities.audio.sounds import LabelledSound, SoundFile, SpokenText
@@ -15,7 +16,7 @@ from regard.data.prefetch import prefetch
 from regard.data.readers import missing_files, summarise
 from regard.data.tables import as_text, read_table
 
-UNREADABLE, TRUNCATED, SILENT = "no readable sound", "truncated", "silent"
+UNREADABLE, TRUNCATED, SILENT = "not a readable sound", "truncated", "silent"
 DIGEST_BYTES = 16
 
 
@@ -53,14 +54,7 @@ def spoken(found: Sequence[Found], origin: str, split: str, ledger: Ledger) -> l
 
 def in_class_folders(folder: Path, ledger: Ledger) -> list[Found]:
     """``folder/class/…/clip.wav``: a sound's class is the name of the folder below ``folder`` that it is in."""
-    classes = sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
-    files = [(own.name, path) for own in classes for path in sorted(own.rglob("*")) if path.is_file()]
-    if not files:
-        loose = sum(is_sound(entry) for entry in folder.iterdir())
-        raise DataError(
-            f"{folder} has no folder with sounds in it{f', but {loose} sounds of its own' if loose else ''}; a folder "
-            f"for each class is expected, as in {folder / 'yes' / 'clip.wav'}, or a table of paths"
-        )
+    files = files_of_classes(folder, "sounds", is_sound, Path("yes", "clip.wav"), "a table of paths")
     ledger.units[str(folder)] = "files"
     return [Found(path, label, line) for line, (label, path) in enumerate(files, start=1)]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
 from regard.core.errors import DataError
-from regard.data.examples import OfClass
+from regard.data.examples import OneInput, OneLabelled
 
 
 @runtime_checkable
@@ -63,8 +63,8 @@ class Waveform:
     def __post_init__(self) -> None:
         if self.samples_N.ndim != 1 or not len(self.samples_N) or not np.isfinite(self.samples_N).all():
             raise DataError(
-                f"an array of shape {self.samples_N.shape} is no sound; finite samples of one channel are expected, as "
-                "a line of numbers from −1 to 1"
+                f"an array of shape {self.samples_N.shape} is not a sound; finite samples of one channel are expected, "
+                "as a line of numbers from −1 to 1"
             )
 
     def __str__(self) -> str:
@@ -86,23 +86,18 @@ def key_of(sound: Any) -> Hashable:
     return sound.digest or sound.path if isinstance(sound, SoundFile) else sound
 
 
+SoundExample = TypeVar("SoundExample", bound="LabelledSound | SpokenText")
+
+
+def from_record(kind: type[SoundExample], record: Mapping[str, Any]) -> SoundExample:
+    """An example as a run folder keeps it."""
+    fields = dict(record)
+    return kind(SoundFile(**fields.pop("raw")), **fields)
+
+
 @dataclass(frozen=True, slots=True)
-class LabelledSound(OfClass):
-    """A sound and the class that it belongs to; ``line`` is its place in ``origin``, counted from 1."""
-
-    raw: Any
-    label: str
-    group: str = ""
-    line: int = 0
-    origin: str = ""
-
-    @property
-    def input(self) -> Sound:
-        return self.raw
-
-    @property
-    def source(self) -> str:
-        return str(self.raw)
+class LabelledSound(OneLabelled[Any]):
+    """A sound and the class that it belongs to."""
 
     def key(self) -> Hashable:
         return key_of(self.raw)
@@ -113,26 +108,17 @@ class LabelledSound(OfClass):
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        fields = dict(record)
-        return cls(SoundFile(**fields.pop("raw")), **fields)
+        return from_record(cls, record)
 
 
 @dataclass(frozen=True, slots=True)
-class SpokenText:
+class SpokenText(OneInput[Any]):
     """A sound and the text that is heard in it."""
 
     raw: Any
     target: str
     line: int = 0
     origin: str = ""
-
-    @property
-    def input(self) -> Sound:
-        return self.raw
-
-    @property
-    def source(self) -> str:
-        return str(self.raw)
 
     def key(self) -> Hashable:
         return key_of(self.raw)
@@ -149,5 +135,4 @@ class SpokenText:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Self:
-        fields = dict(record)
-        return cls(SoundFile(**fields.pop("raw")), **fields)
+        return from_record(cls, record)

@@ -71,7 +71,7 @@ class Columns:
         missing = [f"{name!r}{nearest(name, there)}" for name in needed if name not in there]
         if missing:
             raise DataError(
-                f"{graph}: its {self.what} lack {', '.join(missing[:10])}, which the model has learned to read; they "
+                f"{graph}: its {self.what} lack {', '.join(missing[:10])}, which the model was trained on; they "
                 f"have {', '.join(there) or 'nothing'}"
             )
         other = [f"{name!r} are {there[name]} and were {kind}" for name, kind in needed.items() if there[name] != kind]

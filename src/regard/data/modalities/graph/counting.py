@@ -1,4 +1,4 @@
-"""What a graph is made of, in counts: its nodes, their kinds and those of edges, and who stands beside whom."""
+"""What a graph is made of, in counts: its nodes, their kinds and those of edges, and which are neighbours."""
 
 from __future__ import annotations
 

@@ -6,25 +6,16 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from regard.data.examples import OfClass
+from regard.data.examples import OneLabelled
 from regard.data.modalities.graph.graphs import Graph
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledGraph(OfClass):
+class LabelledGraph(OneLabelled[Graph]):
     """A graph and the class that it belongs to, or numbers as they are written; ``number`` is its place in ``origin``,
     counted from 1, and ``line`` where it begins there."""
 
-    raw: Graph
-    label: str
     number: int = 0
-    group: str = ""
-    line: int = 0
-    origin: str = ""
-
-    @property
-    def input(self) -> Graph:
-        return self.raw
 
     @property
     def source(self) -> str:

@@ -11,12 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from pydantic import Field
 
-from regard.core.errors import DataError, InputError, OptionError, RunError
+from regard.core.errors import DataError, InputError, RunError
 from regard.core.files import read_object, write_json
 from regard.core.inputs import Axis, Inputs
 from regard.core.ports import Nodes
 from regard.data import TokenizerPart
-from regard.data.modalities import ModalityPart
+from regard.data.modalities import ModalityPart, check_not_cut
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.graph.columns import Columns, Scale
 from regard.data.modalities.graph.counting import part_counts
@@ -43,19 +43,14 @@ class GraphPart(ModalityPart):
     """Graphs: how numbers are scaled, what is said of a node's place, and what is done to graphs in training."""
 
     unit = "nodes"
+    example = "graph.json"
+    file = FILE
 
     kind: str = "graph"
     scale: Scale = "standard"  # of numbers: mean 0 and spread 1; rows that sum to 1, for counts of words; or none
     hops: int = Field(0, ge=0)  # features smoothed over 1, 2 … so many edges stand beside them
     structure: Structure = Field(default_factory=Structure)
     augmentation: GraphAugmentation = Field(default_factory=GraphAugmentation)
-
-    @property
-    def example(self) -> str:
-        return "graph.json"
-
-    def is_kept(self, folder: Path) -> bool:
-        return (folder / FILE).is_file()
 
     def fit(self, corpus: Any, tokenizer: TokenizerPart) -> Modalities:
         graphs = list({id(one.raw): one.raw for one in corpus.splits["train"]}.values())
@@ -129,8 +124,7 @@ class GraphModality:
         return [f"{argument}{NUMBERED}{place}" for place in range(1, len(found) + 1)]
 
     def limited(self, max_length: int, keep: str) -> GraphModality:
-        if max_length or keep != "start":
-            raise OptionError("graphs are read whole: task.max_length and task.keep have no effect; leave them out")
+        check_not_cut("graphs", max_length, keep)
         return self
 
     def encode(self, raws: Sequence[Raw]) -> list[GraphItem]:

@@ -60,7 +60,7 @@ def molecule(block: Sequence[str], line: int) -> Written:
     for atom in block[4 : 4 + atoms]:
         element = atom[31:34].strip()
         if not element.isalpha() and element not in ("*", "R#"):
-            raise ValueError(f"the line {atom.strip()!r} is no atom")
+            raise ValueError(f"the line {atom.strip()!r} is not an atom")
         elements.append(element)
         charges.append(CHARGES.get(whole_number(atom[36:39] or "0", "charge"), 0))
     edges = [bond(one, atoms) for one in block[4 + atoms : 4 + atoms + bonds]]

@@ -10,7 +10,7 @@ from regard.data.modalities.graph.graphs import Edge, Graph, Made
 
 LOOPS = "an edge from a node to itself was left out: every node sees itself"
 STRANGERS = "an edge to a node that is not there was left out"
-REPEATED = "an edge that is there twice, with other features, was left out"
+REPEATED = "a second edge between the same nodes, with other features, was left out"
 
 
 class Written(NamedTuple):

@@ -57,7 +57,7 @@ def read_values(path: Path, lines: Lines) -> np.ndarray:
         try:
             numbers = np.array(values, np.float64)
         except ValueError:
-            wrong.append(f"line {line} has other cells than numbers")
+            wrong.append(f"line {line} has cells that are not numbers")
             continue
         if len(numbers) != lines.size:
             wrong.append(f"line {line} has {len(numbers)} values")
@@ -122,7 +122,7 @@ def labels_of_sheets(path: Path) -> list[str]:
     try:
         held = json.loads("\n".join(read_lines(path)))
     except ValueError as error:
-        raise DataError(f"{path} is no JSON ({error}); a list of labels is expected, as in [6, 9, 9]") from error
+        raise DataError(f"{path} is not JSON ({error}); a list of labels is expected, as in [6, 9, 9]") from error
     if not isinstance(held, list) or not all(isinstance(one, int | str) and one is not True for one in held):
         raise DataError(f"{path}: a list of labels is expected, numbers or names, as in [6, 9, 9]")
     return [str(one) for one in held]

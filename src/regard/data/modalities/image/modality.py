@@ -12,12 +12,12 @@ import torch
 from pydantic import Field, model_validator
 
 from regard.core.config import parse
-from regard.core.errors import DataError, OptionError, RunError
+from regard.core.errors import DataError, RunError
 from regard.core.files import read_object, write_json
 from regard.core.inputs import Axis, Inputs
 from regard.core.ports import Arrays
 from regard.data import TokenizerPart
-from regard.data.modalities import ModalityPart
+from regard.data.modalities import ModalityPart, check_not_cut, named_file
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.image.augmenting import UNCHANGED, Augmentation, Change, apply_changes
 from regard.data.modalities.image.decoding import Raw, picture_size, read_batch
@@ -37,6 +37,8 @@ class ImagePart(ModalityPart):
     """Pictures: their size and channels, how they are normalised, and what is done to them in training."""
 
     unit = "pictures"
+    example = "picture.png"
+    file = FILE
 
     kind: str = "image"
     size: int | tuple[int, ...] = 0  # rows and columns, or one number for both; 0: those of the first training picture
@@ -87,13 +89,6 @@ class ImagePart(ModalityPart):
     @property
     def mixes(self) -> bool:
         return self.augmentation.mixes
-
-    @property
-    def example(self) -> str:
-        return "picture.png"
-
-    def is_kept(self, folder: Path) -> bool:
-        return (folder / FILE).is_file()
 
     def fit(self, corpus: Any, tokenizer: TokenizerPart) -> Modalities:
         return Modalities(self.measured([example.raw for example in corpus.splits["train"]]))
@@ -177,21 +172,13 @@ class ImageModality:
 
     def parse(self, argument: str) -> Picture:
         """A word of the command line is a path; what is no picture is refused before anything else happens."""
-        path = Path(argument).expanduser()
-        if not path.exists():
-            raise DataError(f"there is no file {argument!r}; this run reads pictures: give the path of one")
-        if path.is_dir():
-            raise DataError(f"{path} is a folder, but one picture is expected; name the file")
+        path = named_file(argument, "picture")
         with opened(str(path)) as image:
             image.load()
         return Picture(str(path))
 
     def limited(self, max_length: int, keep: str) -> ImageModality:
-        if max_length or keep != "start":
-            raise OptionError(
-                "pictures are read whole: task.max_length and task.keep have no effect; leave them out, and set "
-                "input.size if pictures are to be smaller"
-            )
+        check_not_cut("pictures", max_length, keep, ", and set input.size for smaller ones")
         return self
 
     def encode(self, raws: Sequence[Raw]) -> list[ImageItem]:

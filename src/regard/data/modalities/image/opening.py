@@ -1,4 +1,4 @@
-"""Opening picture files with Pillow: what goes wrong inside is told in words."""
+"""Opening picture files with Pillow: errors are reported in plain words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNREADABLE = (UnidentifiedImageError, OSError, SyntaxError, ValueError, EOFError
 
 @contextmanager
 def opened(path: str) -> Iterator[Image.Image]:
-    """A picture's file; what goes wrong inside is told in words."""
+    """A picture's file; errors are reported in plain words."""
     try:
         with Image.open(path) as image:
             yield image

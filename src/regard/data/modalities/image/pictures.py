@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Self
 
-from regard.data.examples import OfClass, Recorded
+from regard.data.examples import OneLabelled
 
 
 class Lines(NamedTuple):
@@ -36,29 +36,15 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledPicture(Recorded, OfClass):
-    """A picture and the class that it belongs to; ``line`` is its place in ``origin``, counted from 1."""
-
-    raw: Picture
-    label: str
-    group: str = ""
-    line: int = 0
-    origin: str = ""
-
-    @property
-    def input(self) -> Picture:
-        return self.raw
-
-    @property
-    def source(self) -> str:
-        return str(self.raw)
+class LabelledPicture(OneLabelled[Picture]):
+    """A picture and the class that it belongs to."""
 
     def key(self) -> Hashable:
         return self.raw.digest or str(self.raw)
 
     def record(self) -> dict[str, Any]:
         """Without ``lines`` where there are none, as runs of older versions keep it."""
-        fields = super(LabelledPicture, self).record()
+        fields = asdict(self)
         if self.raw.lines is None:
             del fields["raw"]["lines"]
         return fields

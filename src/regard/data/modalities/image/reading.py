@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.core.errors import DataError
+from regard.data.class_files import files_of_classes
 from regard.data.ledger import Ledger
 from regard.data.modalities.image.idx import is_idx, labels_beside, read_idx_pair
 from regard.data.modalities.image.lines import (
@@ -23,7 +24,7 @@ from regard.data.modalities.image.verifying import Verify, digest, verify_files
 from regard.data.readers import missing_files, summarise
 from regard.data.tables import as_text, read_table
 
-UNREADABLE = "no readable picture"
+UNREADABLE = "not a readable picture"
 
 
 class PictureOptions(NamedTuple):
@@ -67,14 +68,7 @@ def read_class_folders(
     folder: Path, split: str, ledger: Ledger, verify: Verify = "decode"
 ) -> list[LabelledPicture]:
     """``folder/class/…/picture.png``: a picture's class is the name of the folder below ``folder`` that it is in."""
-    classes = sorted(entry for entry in folder.iterdir() if entry.is_dir() and not entry.name.startswith("."))
-    files = [(own.name, path) for own in classes for path in sorted(own.rglob("*")) if path.is_file()]
-    if not files:
-        loose = sum(is_picture(entry) for entry in folder.iterdir())
-        raise DataError(
-            f"{folder} has no folder with pictures in it{f', but {loose} pictures of its own' if loose else ''}; a "
-            f"folder for each class is expected, as in {folder / 'cat' / 'tom.png'}, or a table of paths and labels"
-        )
+    files = files_of_classes(folder, "pictures", is_picture, Path("cat", "tom.png"), "a table of paths and labels")
     found = [Found(path, label, line) for line, (label, path) in enumerate(files, start=1)]
     ledger.units[str(folder)] = "files"
     return keep_readable(found, str(folder), split, ledger, verify)
@@ -141,7 +135,7 @@ def read_lined_pictures(
         names = ", ".join(path.name for path in files)
         raise DataError(
             f"{names}: {count:,} pictures, but {len(found):,} labels in {origin}; check that the files belong together "
-            "and were fetched whole"
+            "and were downloaded completely"
         )
     found = named_classes(found, options.classes, origin)
     places = [(path, index, pixels) for path, own in zip(files, held) for index, pixels in enumerate(own)]

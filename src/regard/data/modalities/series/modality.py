@@ -12,11 +12,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 import torch
 
-from regard.core.errors import DataError, InputError, OptionError
+from regard.core.errors import DataError, InputError
 from regard.core.files import write_json
 from regard.core.inputs import Axis, Inputs
 from regard.core.ports import Arrays
 from regard.data.ledger import Ledger
+from regard.data.modalities import check_not_cut
 from regard.data.modalities.series import calendar
 from regard.data.modalities.series.drawing import drawn
 from regard.data.modalities.series.series import Clock, Series, Window, whole
@@ -87,11 +88,7 @@ class SeriesModality:
         return item.values_EN[: len(self.channels)].T
 
     def limited(self, max_length: int, keep: str) -> SeriesModality:
-        if max_length or keep != "start":
-            raise OptionError(
-                "series are read whole: task.max_length and task.keep have no effect; leave them out, and set "
-                "input.length for longer ones"
-            )
+        check_not_cut("series", max_length, keep, ", and set input.length for longer ones")
         return self
 
     # -- from the command line ----------------------------------------------------------------------------------
@@ -109,8 +106,8 @@ class SeriesModality:
         if texts and all(map(is_number, texts)):
             return self.checked(Series(np.array([[float(text)] for text in texts]), self.channels[:1]))
         raise DataError(
-            f"there is no file {argument!r}, and these are no numbers; this run reads series: give the path of a table "
-            f"with {', '.join(self.channels)}, of a .ts file, or numbers with spaces between them"
+            f"there is no file {argument!r}, and these are not numbers; this run reads series: give the path of a "
+            f"table with {', '.join(self.channels)}, of a .ts file, or numbers with spaces between them"
         )
 
     def checked(self, series: Series) -> Series:

@@ -27,18 +27,13 @@ class SeriesPart(ModalityPart):
     """Series: how they are normalised, and what of the calendar is read beside their values."""
 
     unit = "time steps"
+    example = "series.csv"
+    file = FILE
 
     kind: str = "series"
     length: int = Field(0, ge=0)  # steps of the longest series; 0: as in training. A forecast's windows have their own
     normalise: Normalise = "window"  # by what is read of each series, or as in training on average
     calendar: Literal["auto"] | tuple[Parts, ...] = "auto"  # auto: those of which training shows two
-
-    @property
-    def example(self) -> str:
-        return "series.csv"
-
-    def is_kept(self, folder: Path) -> bool:
-        return (folder / FILE).is_file()
 
     def fit(self, corpus: Any, tokenizer: TokenizerPart) -> Modalities:
         return Modalities(self.measured(corpus.splits["train"]))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from regard.data.examples import OfClass
+from regard.data.examples import OneLabelled
 
 LONGEST = 40  # characters of a name that is no path
 SECONDS, MONTHS, STEPS = "s", "M", ""
@@ -105,26 +105,12 @@ class HasSeries(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledSeries(OfClass):
-    """A series and the class that it belongs to; ``line`` is where it stands in ``origin``."""
-
-    raw: Series
-    label: str
-    group: str = ""
-    line: int = 0
-    origin: str = ""
-
-    @property
-    def input(self) -> Series:
-        return self.raw
+class LabelledSeries(OneLabelled[Series]):
+    """A series and the class that it belongs to."""
 
     @property
     def series(self) -> Series:
         return self.raw
-
-    @property
-    def source(self) -> str:
-        return str(self.raw)
 
     def seen(self) -> np.ndarray:
         return self.raw.values_NC

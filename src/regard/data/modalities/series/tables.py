@@ -23,7 +23,7 @@ MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", "-", "."})
 PARTS = ("year", "month", "day", "hour", "minute", "second")
 TIMES = ("time", "timestamp", "datetime", "date", "ts", "ds", "day", "month", "year", "hour", "period")
 """What a column of times is called, the likeliest first."""
-NO_NUMBER = "a value that is no number, taken as missing"
+NO_NUMBER = "a value that is not a number, taken as missing"
 SOME = 0.05  # of all rows; if more are odd, the columns were chosen wrongly
 MOST_EMPTY = 4  # steps for each row; beyond, the times follow no clock
 LOOKED_AT = 500  # rows, to see which columns have numbers
@@ -146,13 +146,13 @@ def number(text: str) -> float:
 
 
 def check_numbers(path: Path, rows: Sequence[Row], skipped: int, values: Sequence[str]) -> None:
-    """A column with many values that are no numbers is not one of numbers."""
+    """A column with many values that are not numbers is not one of numbers."""
     wrong = []
     for place, name in enumerate(values, start=skipped):
         odd = [*texts_among(rows, place)]
         if len(odd) > SOME * len(rows):
             shown = summarise([f"line {line} has {text!r}" for line, text in odd])
-            wrong.append(f"column {name!r} has {len(odd):,} values that are no numbers ({shown})")
+            wrong.append(f"column {name!r} has {len(odd):,} values that are not numbers ({shown})")
     if wrong:
         told = ". ".join(wrong)
         raise DataError(f"{path}: {told}. Choose columns of numbers with data.values, or correct these lines")

@@ -33,7 +33,7 @@ def count(text: str) -> int:
     """A number of a step; a year, say, or 1, 2, 3 …"""
     number = float(text)
     if number != int(number):
-        raise NoTime(f"{text!r} is no whole number")
+        raise NoTime(f"{text!r} is not a whole number")
     return int(number)
 
 

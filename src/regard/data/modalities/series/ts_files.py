@@ -93,7 +93,9 @@ def head_of(path: Path, lines: Sequence[str]) -> Head:
             labels = tuple(words[2:])
         if key == "@targetlabel":
             labelled = False
-    raise DataError(f"{path} has no line @data, after which series stand: no .ts file as aeon and sktime write them")
+    raise DataError(
+        f"{path} has no line @data before its series: it is not a .ts file as aeon and sktime write them; name another"
+    )
 
 
 def problem_of(channels: Sequence[str], label: str, head: Head, dimensions: int) -> str:
@@ -106,7 +108,7 @@ def problem_of(channels: Sequence[str], label: str, head: Head, dimensions: int)
         return f"has {len(channels)} channels, the first line has {dimensions}"
     odd = [cell for channel in channels for cell in channel.split(",") if not is_value(cell)]
     if odd:
-        return f"has {odd[0].strip()[:40]!r}, which is no number"
+        return f"has {odd[0].strip()[:40]!r}, which is not a number"
     lengths = [len(channel.split(",")) for channel in channels]
     if len(set(lengths)) > 1:
         return f"has channels of {min(lengths)} to {max(lengths)} values; all must be equally long"

@@ -76,7 +76,7 @@ def read_labelled_graphs(path: Path, split: str, ledger: Ledger, columns: GraphC
             continue
         group = one.properties.get(columns.group, "") if columns.group else ""
         note_corrections(one.made, one.line, split, origin, ledger)
-        kept.append(LabelledGraph(one.graph, label, number, group, one.line, origin))
+        kept.append(LabelledGraph(one.graph, label, group, one.line, origin, number))
     ledger.record(split, origin, read=read, kept=len(kept))
     for column in (columns.label, columns.group):
         if column and column not in names and names:

@@ -10,16 +10,13 @@ from typing import Any
 from regard.interop.huggingface.families.family import Family, as_said
 from regard.interop.huggingface.families.heads import answerer, classifier, head, tagger
 from regard.interop.huggingface.files import Stored
-from regard.interop.huggingface.settings import ACTIVATIONS, Setting, Settings, at
+from regard.interop.huggingface.settings import ACTIVATIONS, SOFTMAX, Setting, Settings, at, stack_sizes
 from regard.interop.huggingface.tensors import Pairing, Same, Stacked, both
 
 ONE_MATRIX = {True: "output"}
 """Words in and words out; nobody publishes them apart."""
 SIZES = (
-    Setting("num_hidden_layers", "layers", 12),
-    Setting("hidden_size", "width", 768),
-    Setting("num_attention_heads", "heads", 12),
-    Setting("intermediate_size", "feed_forward.width", 3072),
+    *stack_sizes((12, 768, 12, 3072)),
     Setting("hidden_dropout_prob", "dropout", 0.1),
     Setting("type_vocab_size", "segments", 2),
     Setting("layer_norm_eps", "norm.epsilon", 1e-12),
@@ -28,14 +25,11 @@ SIZES = (
 FIXED = {
     "kind": "bert",
     "residual": "post",
-    "head_norm.kind": "none",
     "position.kind": "learned",
     "position.join": "add",
     "feed_forward.kind": "plain",
     "norm.kind": "layer",
-    "attention.kind": "softmax",
-    "attention.score": "scaled-dot",
-    "attention.temperature": 1.0,
+    **SOFTMAX,
 }
 REQUIRED = {
     "add_cross_attention": False,

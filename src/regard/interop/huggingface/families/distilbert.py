@@ -8,15 +8,12 @@ from typing import Any
 
 from regard.interop.huggingface.families.bert import FIXED, ONE_MATRIX, embedded, encoder_family, layer
 from regard.interop.huggingface.families.heads import BODY, answerer, classifier, on_body, tagger
-from regard.interop.huggingface.settings import ACTIVATIONS, Setting, Settings, at
+from regard.interop.huggingface.settings import ACTIVATIONS, Setting, Settings, at, stack_sizes
 from regard.interop.huggingface.tensors import Pairing, both
 
 SETTINGS = Settings(
     given=(
-        Setting("n_layers", "layers", 6),
-        Setting("dim", "width", 768),
-        Setting("n_heads", "heads", 12),
-        Setting("hidden_dim", "feed_forward.width", 3072),
+        *stack_sizes((6, 768, 12, 3072), ("n_layers", "dim", "n_heads", "hidden_dim")),
         Setting("activation", "feed_forward.activation", "gelu", ACTIVATIONS),
         Setting("max_position_embeddings", "position.max_length", 512),
         Setting("dropout", "dropout", 0.1),

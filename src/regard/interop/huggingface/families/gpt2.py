@@ -8,14 +8,12 @@ from typing import Any
 
 from regard.core.auto import AUTO
 from regard.interop.huggingface.families.family import HEAD, Family
-from regard.interop.huggingface.settings import ACTIVATIONS, TIED, Setting, Settings
+from regard.interop.huggingface.settings import ACTIVATIONS, SOFTMAX, TIED, Setting, Settings, stack_sizes
 from regard.interop.huggingface.tensors import Pairing, Transposed, both
 
 SETTINGS = Settings(
     given=(
-        Setting("n_layer", "layers", 12),
-        Setting("n_embd", "width", 768),
-        Setting("n_head", "heads", 12),
+        *stack_sizes((12, 768, 12), ("n_layer", "n_embd", "n_head")),
         Setting("n_positions", "position.max_length", 1024),
         Setting("n_inner", "feed_forward.width", None, usual=AUTO),
         Setting("activation_function", "feed_forward.activation", "gelu_new", ACTIVATIONS),
@@ -30,10 +28,7 @@ SETTINGS = Settings(
         "position.first": 0,
         "feed_forward.kind": "plain",
         "norm.kind": "layer",
-        "head_norm.kind": "none",
-        "attention.kind": "softmax",
-        "attention.score": "scaled-dot",
-        "attention.temperature": 1.0,
+        **SOFTMAX,
     },
     required={
         "scale_attn_weights": True,

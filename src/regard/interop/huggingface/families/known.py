@@ -53,7 +53,7 @@ def _named_family(named: str, found: Family | None, where: str) -> Family:
     ]  # fmt: skip
     if not chosen:
         names = [name for kind, own in architectures().items() for name in (kind, *own)]
-        raise OptionError(f"--as {named} is no family that is known here{nearest(named, names)}: {', '.join(names)}")
+        raise OptionError(f"--as {named} is not a known family{nearest(named, names)}: {', '.join(names)}")
     if found is not None and found.model_type != chosen[0].model_type:
         raise OptionError(f"--as {named}, but {where} says itself that it is a {found.architecture}; leave out --as")
     return found if found in chosen else chosen[0]

@@ -7,18 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from regard.interop.huggingface.families.family import HEAD, Family
-from regard.interop.huggingface.settings import ACTIVATIONS, TIED, Setting, Settings
+from regard.interop.huggingface.settings import ACTIVATIONS, SOFTMAX, TIED, Setting, Settings, stack_sizes
 from regard.interop.huggingface.tensors import PairedHalves, Pairing, Same, Stacked
 
 SETTINGS = Settings(
     given=(
-        Setting("num_hidden_layers", "layers", 32),
-        Setting("hidden_size", "width", 4096),
-        Setting("num_attention_heads", "heads", 32),
+        *stack_sizes((32, 4096, 32, 11008)),
         Setting("num_key_value_heads", "groups", None),
         Setting("head_dim", "key_width", None),
         Setting("max_position_embeddings", "context", 2048),
-        Setting("intermediate_size", "feed_forward.width", 11008),
         Setting("hidden_act", "feed_forward.activation", "silu", ACTIVATIONS),
         Setting("rms_norm_eps", "norm.epsilon", 1e-6),
         Setting("tie_word_embeddings", "tied", False, TIED),
@@ -28,10 +25,7 @@ SETTINGS = Settings(
         "position.kind": "rotary",
         "feed_forward.kind": "gated",
         "norm.kind": "rms",
-        "head_norm.kind": "none",
-        "attention.kind": "softmax",
-        "attention.score": "scaled-dot",
-        "attention.temperature": 1.0,
+        **SOFTMAX,
     },
     required={
         "attention_bias": False,

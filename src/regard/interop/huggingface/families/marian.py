@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.core.errors import RunError
 from regard.interop.huggingface.families.family import HEAD, Family
 from regard.interop.huggingface.files import Stored
-from regard.interop.huggingface.settings import ACTIVATIONS, Setting, Settings, at
+from regard.interop.huggingface.settings import ACTIVATIONS, SOFTMAX, Setting, Settings, at
 from regard.interop.huggingface.tensors import Interleaved, Pairing, Row, Same, Stacked, both
 from regard.layers.positions import sinusoids
 
@@ -33,10 +33,7 @@ FIXED = {
     "position.kind": "sinusoidal",
     "position.join": "add",
     "feed_forward.kind": "plain",
-    "head_norm.kind": "none",
-    "attention.kind": "softmax",
-    "attention.score": "scaled-dot",
-    "attention.temperature": 1.0,
+    **SOFTMAX,
 }
 REQUIRED = {"is_encoder_decoder": True, "scale_embedding": True}
 HARMLESS = frozenset(

@@ -10,15 +10,12 @@ from typing import Any
 from regard.interop.huggingface.families.bert import LAYER, PARTS
 from regard.interop.huggingface.families.family import Family
 from regard.interop.huggingface.families.heads import check_pooling, on_body, read_labels, write_labels
-from regard.interop.huggingface.settings import ACTIVATIONS, Setting, Settings, at
+from regard.interop.huggingface.settings import ACTIVATIONS, SOFTMAX, Setting, Settings, at, stack_sizes
 from regard.interop.huggingface.tensors import Flattened, Halved, HalvedBias, Pairing, Row, Same, Stacked, both
 
 SETTINGS = Settings(
     given=(
-        Setting("num_hidden_layers", "layers", 12),
-        Setting("hidden_size", "width", 768),
-        Setting("num_attention_heads", "heads", 12),
-        Setting("intermediate_size", "feed_forward.width", 3072),
+        *stack_sizes((12, 768, 12, 3072)),
         Setting("hidden_dropout_prob", "dropout", 0.0),
         Setting("hidden_act", "feed_forward.activation", "gelu", ACTIVATIONS),
         Setting("layer_norm_eps", "norm.epsilon", 1e-12),
@@ -32,10 +29,7 @@ SETTINGS = Settings(
         "position.kind": "learned",
         "feed_forward.kind": "plain",
         "norm.kind": "layer",
-        "head_norm.kind": "none",
-        "attention.kind": "softmax",
-        "attention.score": "scaled-dot",
-        "attention.temperature": 1.0,
+        **SOFTMAX,
     },
     required={"qkv_bias": True, "is_encoder_decoder": False},
     harmless=frozenset({"attention_probs_dropout_prob", "encoder_stride", "pooler_act", "pooler_output_size"}),

@@ -1,0 +1,38 @@
+"""Queries, keys and values to ask mechanisms with, and one law that all of them are held to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.attention import MECHANISMS, AttentionContext
+from regard.attention.masks import Mask
+from regard.core.config import parse
+
+BATCH, HEADS, KEY_WIDTH, VALUE_WIDTH = 2, 3, 7, 11
+
+
+def made(table: dict[str, Any], context: AttentionContext) -> Any:
+    return parse(MECHANISMS.resolve(table["kind"]), table).build(context)
+
+
+def asked(length: int, seed: int = 5) -> tuple[Tensor, Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    widths = (KEY_WIDTH, KEY_WIDTH, VALUE_WIDTH)
+    q, k, v = (torch.randn(BATCH, HEADS, length, width, generator=generator, requires_grad=True) for width in widths)
+    return q, k, v
+
+
+def check_hidden(mechanism: Any, asked: tuple[Tensor, Tensor, Tensor], mask: Mask, seen: Tensor, size: float) -> Tensor:
+    """What a query may not see, however loud, changes nothing; gives the answers."""
+    q, k, v = asked
+    before = mechanism(q, k, v, mask)
+    for s in range(k.shape[2]):
+        loud_k, loud_v = k.detach().clone(), v.detach().clone()
+        loud_k[:, :, s] += size
+        loud_v[:, :, s] -= size
+        blind = ~seen[..., s]
+        assert torch.equal(mechanism(q, loud_k, loud_v, mask)[blind], before[blind])
+    return before
