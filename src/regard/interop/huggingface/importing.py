@@ -92,9 +92,8 @@ def import_folder(
     inputs = READERS[family.reads](source, family, config, notes, case)
     table, stored = family.settle(table, open_weights(source, convert=convert), str(source))
     recipe = recipe_of(source, family, config, table, inputs, notes)
-    if not family.headed:
-        if recipe.task.generates:
-            note_penalty(recipe.decoding, notes)
+    if not family.headed and recipe.task.generates:
+        note_penalty(recipe.decoding, notes)
     task = build_task(recipe, Corpus({}, Ledger()), inputs.modalities)
     table = recipe.model.model_dump()
     weights = weights_in(family, table, empty_model(recipe, task, inputs.ports), stored, str(source))
