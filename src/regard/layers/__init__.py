@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from regard.layers.mixture.balance import Balance
 
 
+MOST_LAYERS = 1000
+"""Deeper models than any that was ever trained take minutes to build."""
+
+
 class PositionPart(Part):
     """Settings of how a model knows where a token stands."""
 

@@ -171,13 +171,23 @@ class RelativeBias(NoPosition):
         return bias if bias.dim() == 3 else bias.transpose(0, 1)
 
 
-class SinusoidalConfig(PositionPart):
+class TablePart(PositionPart):
+    """Settings of positions that are rows of a table, added to the embeddings or concatenated with them."""
+
+    join: Literal["add", "concatenate"] = "add"
+    width: int = Field(16, ge=1)  # where concatenated
+    max_length: int = Field(2048, ge=1)
+
+    def unused(self) -> dict[str, str]:
+        if self.join == "concatenate":
+            return {}
+        return {"width": 'with join = "add" positions are as wide as the model (or set join = "concatenate")'}
+
+
+class SinusoidalConfig(TablePart):
     """Sinusoids, added as published or concatenated with a width of their own."""
 
     kind: str = "sinusoidal"
-    join: Literal["add", "concatenate"] = "add"
-    width: int = Field(16, ge=1)  # only where concatenated
-    max_length: int = Field(2048, ge=1)
 
     def build(self, model_width: int, heads: int) -> NoPosition:
         return joined(sinusoids, self.join, self.width, self.max_length, model_width)
@@ -202,12 +212,10 @@ def joined(
     return ConcatenatedPosition(table(positions, width), model_width, learned=False)
 
 
-class LearnedConfig(PositionPart):
+class LearnedConfig(TablePart):
     """A learned vector for each position, as in BERT and GPT-2."""
 
     kind: str = "learned"
-    join: Literal["add", "concatenate"] = "add"
-    width: int = Field(16, ge=1)
     max_length: int = Field(512, ge=1)
     first: int = Field(0, ge=0)  # rows before the first position's; RoBERTa's stands after the padding symbol's
 

@@ -15,7 +15,17 @@ from regard.attention.heads import HeadShape
 from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided
 from regard.core.ports import OUTPUT, Ports, tokens_at
-from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
+from regard.core.roles import Role
+from regard.layers import (
+    FEED_FORWARDS,
+    HEAD_NORMS,
+    MOST_LAYERS,
+    NORMS,
+    POSITIONS,
+    FeedForwardPart,
+    NormPart,
+    PositionPart,
+)
 from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm
 from regard.layers.causal_transformer import CausalTransformer
 from regard.layers.stacks import settled_sizes
@@ -25,8 +35,10 @@ from regard.models import ModelPart
 class LlamaConfig(ModelPart):
     """A decoder-only Transformer; the defaults are a small one of Llama's proportions."""
 
+    roles = frozenset({Role.READS, Role.CONTINUES})
+
     kind: str = "llama"
-    layers: int = Field(4, ge=1)
+    layers: int = Field(4, ge=1, le=MOST_LAYERS)
     heads: Annotated[int, Auto(ge=1)] = AUTO
     groups: int = Field(0, ge=0)  # key/value heads; 0: as many as heads
     key_width: int = Field(0, ge=0)  # of one head; 0: width / heads

@@ -21,9 +21,10 @@ from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, OUTPUT, Ports, share_vocabulary, tokens_at
+from regard.core.roles import Role
 from regard.core.seams import Position
 from regard.core.seams.anatomy import Anatomy, Entrance
-from regard.layers import FEED_FORWARDS, HEAD_NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
+from regard.layers import FEED_FORWARDS, HEAD_NORMS, MOST_LAYERS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import DecoderLayer, EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import TokenEmbedding, VocabularyHead
@@ -47,9 +48,11 @@ class TransformerConfig(ModelPart):
 
     presets = PRESETS
 
+    roles = frozenset({Role.READS, Role.ANSWERS})
+
     kind: str = "transformer"
-    encoder_layers: int = Field(4, ge=0)
-    decoder_layers: int = Field(4, ge=1)
+    encoder_layers: int = Field(4, ge=0, le=MOST_LAYERS)
+    decoder_layers: int = Field(4, ge=1, le=MOST_LAYERS)
     heads: Annotated[int, Auto(ge=1)] = AUTO
     groups: int = Field(0, ge=0)  # key/value heads; 0: as many as heads
     key_width: int = Field(0, ge=0)  # d_k; 0: width / heads

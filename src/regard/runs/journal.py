@@ -11,6 +11,7 @@ from typing import Any
 from regard.core.errors import RunError
 from regard.core.files import parse_json, write_text
 from regard.core.packages import optional
+from regard.runs.folder import RunFolder
 
 
 class SilentObserver:
@@ -71,9 +72,11 @@ class MetricsFile(SilentObserver):
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
         except OSError as error:
+            from regard.training import checkpoints  # which needs torch, and whoever only observes does not
+
             raise RunError(
-                f"{self.path} could not be written: {error}; what the last checkpoint holds is safe. "
-                "Free some space, then continue with --resume"
+                f"{self.path} could not be written: {error}. "
+                + checkpoints.after_free_space(RunFolder(self.path.parent).checkpoints)
             ) from error
 
 

@@ -24,6 +24,7 @@ from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
 from regard.core.metrics import Metric, share
 from regard.core.probe import UNKNOWN, Probe
+from regard.core.roles import Role
 from regard.core.seams import ConstantSizeState, Decodable, max_length_of
 from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
@@ -58,6 +59,7 @@ class LanguageModelConfig(TaskPart):
     """What comes next in running text."""
 
     generates = True
+    needs = Role.CONTINUES
     explains_itself = True
     headline = (
         Metric("bits_per_character", "bits per character", higher_is_better=False),
@@ -65,6 +67,8 @@ class LanguageModelConfig(TaskPart):
         share("token_accuracy", "token accuracy"),
     )
     accuracy = "token_accuracy"
+
+    one_sided = True
 
     kind: str = "language-model"
     context: int = Field(256, ge=1)  # tokens that are read at once
@@ -136,7 +140,7 @@ class LanguageModelling(RunningTextTask):
     def __init__(
         self, config: LanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
-        super().__init__(corpus, vocabularies, seed)
+        super().__init__(corpus, vocabularies, seed, config.context)
         self.config = config
         self.additive = not config.carry  # what a stream remembers belongs to the batch before
         self._held: dict[bool, tuple[int, Any]] = {}  # training or not: the last place, and what is remembered there

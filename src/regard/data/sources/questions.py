@@ -65,7 +65,8 @@ class QuestionFiles(QuestionColumns, ExampleFiles[QuestionEntry, Asked]):
 def table_rows(path: Path, columns: QuestionColumns) -> Iterator[Asked]:
     """The records of a table as they are there."""
     names = [columns.question, columns.context, columns.answer]
-    if columns.start and columns.start in column_names(path):
+    is_named = columns.start != QuestionColumns().start  # the usual one may be absent, one that was named may not
+    if columns.start and (is_named or columns.start in column_names(path)):
         names.append(columns.start)
     for line, (question, context, answer, *start) in read_table(path, names):
         answers = references(answer, start[0] if start else None)

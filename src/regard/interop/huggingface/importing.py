@@ -12,7 +12,7 @@ import tokenizers as library
 import torch
 from torch import Tensor, nn
 
-from regard.core.config import parse
+from regard.core.config import drop_unused, parse
 from regard.core.errors import OptionError, RunError
 from regard.core.files import read_json, write_json, write_text
 from regard.core.ports import INPUT, Ports, text_ports
@@ -95,7 +95,7 @@ def import_folder(
     inputs = READERS[family.reads](source, family, config, notes, case)
     table, stored = family.settle(table, open_weights(source, convert=convert), str(source))
     recipe = recipe_of(source, family, config, table, inputs, notes)
-    if not family.headed:
+    if not family.headed and recipe.task.generates:
         note_penalty(recipe.decoding, notes)
     task = build_task(recipe, Corpus({}, Ledger()), inputs.modalities)
     table = recipe.model.model_dump()
@@ -273,7 +273,7 @@ def recipe_of(
     }
     if family.reads == "text":
         tree["decoding"] = decoding_table(folder)
-    made = parse(Recipe, tree, where=f"{folder / CONFIG}, as a recipe")
+    made = parse(Recipe, tree, f"{folder / CONFIG}, as a recipe", drop_unused)
     return made.model_copy(update={"model": made.model.settled()})
 
 
