@@ -51,13 +51,14 @@ def test_an_unknown_verb_is_a_matter_of_usage() -> None:
 def test_recipes_are_listed_one_a_line_with_what_they_are() -> None:
     written, found = regard("recipes", "list").lines, regard("recipes", "list", "--json").json
     lines = [line.removeprefix("  ") for line in written if line.startswith("  ")]
-    assert [line for line in written if not line.startswith("  ")] == list(found["groups"])
-    described = {name: found["recipes"][name] for names in found["groups"].values() for name in names}
-    assert sorted(described) == sorted(recipes())
-    for line, (name, description) in zip(lines, described.items(), strict=True):
-        assert line.startswith(name)
-        assert line.endswith(description)
-        assert description
+    headings = [line.split(": ") for line in written if not line.startswith("  ")]
+    assert {group for _, group in headings} == set(found["groups"])
+    assert list(dict.fromkeys(modality for modality, _ in headings)) == list(found["modalities"])
+    assert next(iter(found["modalities"])) == "text"
+    assert "fashion" in found["modalities"]["image"]
+    described = [line.split(maxsplit=1) for line in lines]
+    assert sorted(name for name, _ in described) == sorted(recipes())
+    assert all(found["recipes"][name] == description for name, description in described)
 
 
 def test_a_recipe_is_shown_as_shipped_and_in_full() -> None:

@@ -15,11 +15,23 @@ from safetensors.torch import load_file, save_file
 from tokenizers import decoders, models, pre_tokenizers, trainers
 from torch import Tensor
 from transformers import (
+    DeepseekV2Config,
+    DeepseekV2ForCausalLM,
+    DeepseekV3Config,
+    DeepseekV3ForCausalLM,
     GPT2Config,
     GPT2LMHeadModel,
     LlamaConfig,
     LlamaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    MixtralConfig,
+    MixtralForCausalLM,
     PreTrainedTokenizerFast,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
     logging,
 )
 
@@ -42,13 +54,47 @@ def gpt2(**settings: Any) -> GPT2LMHeadModel:
     return shaken(GPT2LMHeadModel, GPT2Config(**{**sizes, **ends, **settings}))
 
 
+SIZES = {
+    "num_hidden_layers": 3, "hidden_size": 40, "num_attention_heads": 5, "num_key_value_heads": 1,
+    "intermediate_size": 52, "max_position_embeddings": CONTEXT, "vocab_size": PIECES,
+    "bos_token_id": PIECES - 1, "eos_token_id": PIECES - 1,
+}  # fmt: skip
+
+
 def llama(**settings: Any) -> LlamaForCausalLM:
-    sizes = {
-        "num_hidden_layers": 3, "hidden_size": 40, "num_attention_heads": 5, "num_key_value_heads": 1,
-        "intermediate_size": 52, "max_position_embeddings": CONTEXT, "vocab_size": PIECES,
-    }  # fmt: skip
-    ends = {"bos_token_id": PIECES - 1, "eos_token_id": PIECES - 1}
-    return shaken(LlamaForCausalLM, LlamaConfig(**{**sizes, **ends, **settings}))
+    return shaken(LlamaForCausalLM, LlamaConfig(**{**SIZES, **settings}))
+
+
+def mistral(**settings: Any) -> MistralForCausalLM:
+    return shaken(MistralForCausalLM, MistralConfig(**{**SIZES, **settings}))
+
+
+def mixtral(**settings: Any) -> MixtralForCausalLM:
+    return shaken(MixtralForCausalLM, MixtralConfig(**{**SIZES, "num_local_experts": 5, **settings}))
+
+
+def qwen2(**settings: Any) -> Qwen2ForCausalLM:
+    return shaken(Qwen2ForCausalLM, Qwen2Config(**{**SIZES, **settings}))
+
+
+def qwen3(**settings: Any) -> Qwen3ForCausalLM:
+    return shaken(Qwen3ForCausalLM, Qwen3Config(**{**SIZES, "head_dim": 14, **settings}))
+
+
+LATENT = {
+    "num_key_value_heads": None, "kv_lora_rank": 14, "q_lora_rank": 11, "qk_nope_head_dim": 8, "qk_rope_head_dim": 6,
+    "v_head_dim": 10, "n_routed_experts": 8, "num_experts_per_tok": 3, "moe_intermediate_size": 12,
+    "n_shared_experts": 2, "first_k_dense_replace": 1,
+}  # fmt: skip
+
+
+def deepseek_v3(**settings: Any) -> DeepseekV3ForCausalLM:
+    groups = {"n_group": 4, "topk_group": 2}
+    return shaken(DeepseekV3ForCausalLM, DeepseekV3Config(**{**SIZES, **LATENT, **groups, **settings}))
+
+
+def deepseek_v2(**settings: Any) -> DeepseekV2ForCausalLM:
+    return shaken(DeepseekV2ForCausalLM, DeepseekV2Config(**{**SIZES, **LATENT, **settings}))
 
 
 def shaken(family: Any, config: Any) -> Any:
@@ -58,11 +104,15 @@ def shaken(family: Any, config: Any) -> Any:
         model = family(config)
         for weight in model.parameters():
             weight.add_(torch.randn_like(weight) * 0.1)
+        for name, buffer in model.named_buffers():
+            if name.endswith("e_score_correction_bias"):
+                buffer.add_(torch.randn_like(buffer) * 0.1)
     return model.eval()
 
 
 # Nothing below has the value that it would have here by default.
 LINEAR = {"rope_type": "linear", "factor": 3.0, "rope_theta": 5000.0}
+YARN = {"rope_type": "yarn", "factor": 6.0, "original_max_position_embeddings": 64, "rope_theta": 500.0}
 LLAMA3 = {
     "rope_type": "llama3", "factor": 6.0, "low_freq_factor": 1.5, "high_freq_factor": 5.0,
     "original_max_position_embeddings": 64, "rope_theta": 500.0,
@@ -77,6 +127,29 @@ MODELS: dict[str, Callable[[], Any]] = {
     "llama linear, wide heads": lambda: llama(rope_parameters=LINEAR, head_dim=14),
     "llama llama3, two groups": lambda: llama(
         rope_parameters=LLAMA3, num_attention_heads=4, num_key_value_heads=2, hidden_act="gelu"
+    ),
+    "mistral": lambda: mistral(sliding_window=6, rms_norm_eps=1e-3),
+    "mistral without window": lambda: mistral(sliding_window=None, head_dim=14),
+    "mixtral": lambda: mixtral(sliding_window=6, num_attention_heads=4, num_key_value_heads=2),
+    "mixtral of one": lambda: mixtral(num_experts_per_tok=1, tie_word_embeddings=True),
+    "qwen2": lambda: qwen2(rms_norm_eps=1e-3, tie_word_embeddings=True),
+    "qwen2 with windows": lambda: qwen2(
+        use_sliding_window=True, sliding_window=6, max_window_layers=1, num_attention_heads=4, num_key_value_heads=2
+    ),
+    "qwen3": lambda: qwen3(rms_norm_eps=1e-3, rope_parameters={**YARN, "beta_fast": 6.0, "beta_slow": 2.0}),
+    "qwen3 with biases": lambda: qwen3(
+        attention_bias=True, use_sliding_window=True, sliding_window=6, max_window_layers=0, num_key_value_heads=None
+    ),
+    "deepseek-v3": lambda: deepseek_v3(
+        rms_norm_eps=1e-3, rope_parameters={**YARN, "mscale": 1.0, "mscale_all_dim": 0.7}
+    ),
+    "deepseek-v3, plain queries": lambda: deepseek_v3(
+        q_lora_rank=None, n_group=1, topk_group=1, norm_topk_prob=False, first_k_dense_replace=0,
+        routed_scaling_factor=1.5,
+    ),
+    "deepseek-v2": lambda: deepseek_v2(rms_norm_eps=1e-3),
+    "deepseek-v2 with groups": lambda: deepseek_v2(
+        topk_method="group_limited_greedy", n_group=4, topk_group=2, q_lora_rank=None, routed_scaling_factor=1.5
     ),
 }
 

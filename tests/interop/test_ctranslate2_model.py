@@ -127,6 +127,8 @@ def test_all_that_is_in_the_way_is_named_at_once(tmp_path: Path) -> None:
         ({"head_norm": {"kind": "rms"}}, "model.head_norm.kind = 'rms'"),
         ({"attention": {"temperature": 0.0}}, "no hard lookup"),
         ({"encoder_layers": 0}, "model.encoder_layers = 0"),
+        ({"feed_forward": {"kind": "experts"}}, "model.feed_forward.kind = 'experts'"),
+        ({"projection": {"kind": "latent"}}, "model.projection.kind = 'latent'"),
     ],
 )
 def test_one_reason_is_enough(tmp_path: Path, model: dict[str, Any], said: str) -> None:

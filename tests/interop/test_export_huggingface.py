@@ -26,6 +26,11 @@ from regard.runs.recipe import Recipe
 GPT = {"kind": "gpt", "layers": 3, "width": 40, "heads": 5, "position": {"kind": "learned", "max_length": 64}}
 LLAMA = {"kind": "llama", "layers": 3, "width": 40, "heads": 5, "groups": 1, "feed_forward": {"width": 52}}
 ROTARY = {"kind": "rotary", "base": 500.0}
+EXPERTS = {
+    "kind": "experts", "experts": 6, "active": 2, "width": 12, "shared": 1, "dense": 1, "dense_width": 52,
+}  # fmt: skip
+LATENT = {"kind": "latent", "rank": 14, "query_rank": 10, "key_width": 8, "rotary_width": 6, "value_width": 10}
+DEEPSEEK = {"kind": "llama", "layers": 3, "width": 40, "heads": 5, "projection": LATENT}
 OURS: dict[str, dict[str, Any]] = {
     "gpt": GPT,
     "gpt untied, relu, narrow": {
@@ -40,6 +45,25 @@ OURS: dict[str, dict[str, Any]] = {
     "llama llama3, gelu": {
         **LLAMA, "feed_forward": {"width": 52, "activation": "gelu-tanh"},
         "position": {**ROTARY, "scaling": {"kind": "llama3", "factor": 6.0, "low": 1.5, "high": 5.0, "trained": 16}},
+    },
+    "mistral": {**LLAMA, "attention": {"kind": "window", "size": 6}},
+    "mixtral": {
+        **LLAMA,
+        "feed_forward": {"kind": "experts", "width": 12, "experts": 5, "active": 3, "balance": {"weight": 0.05}},
+    },
+    "qwen2": {**LLAMA, "projection": {"biases": "qkv"}, "groups": 5, "key_width": 8},
+    "qwen3": {
+        **LLAMA, "head_norm": {"kind": "rms"}, "key_width": 14,
+        "attention": {"kind": "alternating", "pattern": ["full", "local", "local"], "local": {"size": 6}},
+    },
+    "deepseek-v3": {
+        **DEEPSEEK,
+        "feed_forward": {
+            **EXPERTS, "scores": "sigmoid", "group_best": 2, "groups": 2, "balance": {"kind": "bias"}, "scale": 2.5,
+        },
+    },
+    "deepseek-v2": {
+        **DEEPSEEK, "feed_forward": {**EXPERTS, "normalised": False, "balance": {"kind": "loss", "weight": 0.02}},
     },
 }  # fmt: skip
 SPELLINGS = (TEXT, "", "  two  spaces\n\n", "Straße 🙂", "<pad> <sos> a <eos> b <unk>", "The House")

@@ -323,3 +323,18 @@ def test_attention_with_a_memory_of_its_own_is_refused() -> None:
     onnx_export.check_keys_are_kept(model({"kind": "blockwise"}))
     with pytest.raises(OptionError, match=r"a memory of its own \(SparseAttention\) cannot be exported to ONNX"):
         onnx_export.check_keys_are_kept(model({"kind": "window"}))
+
+
+def test_latents_are_no_keys_and_experts_compute_the_same_in_a_graph(tmp_path: Path) -> None:
+    experts = {"kind": "experts", "experts": 4, "active": 2, "width": 6, "shared": 1, "balance": {"kind": "bias"}}
+    table = {"kind": "gpt", "layers": 1, "width": 8, "heads": 2, "feed_forward": experts}
+    latent = parse(Recipe, {"model": {**table, "projection": {"kind": "latent"}}}).model
+    with pytest.raises(OptionError, match=r"latent heads .* remembers latents, not keys and values"):
+        onnx_export.check_keys_are_whole(latent.build(text_ports(7, 7, shared=True)))
+    model: Any = parse(Recipe, {"model": table}).model.build(text_ports(7, 7, shared=True)).eval()
+    x, y = Values(("batch", "length", 8)), Values(("batch", "length", 8))
+    network = model.stack.layers[0].feed_forward
+    onnx_export.write_graph(Graph("model.onnx", network, {"x": x}, {"y": y}), tmp_path / "model.onnx")
+    x_BTD = torch.randn(3, 5, 8)
+    theirs_BTD = opened(tmp_path, "model.onnx")({"x": x_BTD.numpy()})["y"]
+    assert np.allclose(theirs_BTD, network(x_BTD).detach().numpy(), atol=1e-5)

@@ -109,7 +109,7 @@ def test_the_recipe_is_complete(pair: Imported) -> None:
     assert recipe["name"] == folder.name
     assert recipe["data"]["kind"] == "text"
     ids = {"pad": -1, "sos": PIECES - 1, "eos": PIECES - 1, "unk": PIECES - 1, "opening": -1, "mask": -1}
-    assert recipe["tokenizer"] == {"kind": "imported", "joint": True, **ids}
+    assert recipe["tokenizer"] == {"kind": "imported", **ids}
     assert recipe["task"]["kind"] == "language-model"
     assert recipe["task"]["context"] == run.model.max_length == CONTEXT
     assert recipe["decoding"]["kind"] == "greedy"

@@ -25,6 +25,7 @@ SHAPINGS: dict[str, tuple[Shaping, tuple[Tensor, ...]]] = {
     "same": (Same(), (torch.randn(3, 5),)),
     "transposed": (Transposed(), (torch.randn(3, 5),)),
     "paired halves": (PairedHalves(3), (torch.randn(3 * 14, 5),)),
+    "paired halves of a bias": (PairedHalves(3), (torch.randn(3 * 14),)),
     "rows taking turns": (Interleaved(0), (torch.randn(7, 5),)),
     "columns taking turns": (Interleaved(1), (torch.randn(3, 6),)),
     "row": (Row(), (torch.randn(1, 5),)),

@@ -108,7 +108,10 @@ def test_the_command_says_it_without_a_traceback(tmp_path: Path, capsys: pytest.
 # -- settings ---------------------------------------------------------------------------------------------------
 
 KNOWN = (
-    "known: GPT2LMHeadModel (model_type 'gpt2'), LlamaForCausalLM (model_type 'llama'), "
+    "known: GPT2LMHeadModel (model_type 'gpt2'), DeepseekV3ForCausalLM (model_type 'deepseek_v3'), "
+    "DeepseekV2ForCausalLM (model_type 'deepseek_v2'), MixtralForCausalLM (model_type 'mixtral'), "
+    "Qwen3ForCausalLM (model_type 'qwen3'), Qwen2ForCausalLM (model_type 'qwen2'), "
+    "MistralForCausalLM (model_type 'mistral'), LlamaForCausalLM (model_type 'llama'), "
     "MarianMTModel (model_type 'marian'), PegasusForConditionalGeneration (model_type 'pegasus'), "
     "BertForMaskedLM, BertModel, BertForPreTraining, BertForSequenceClassification, BertForTokenClassification, "
     "BertForQuestionAnswering (model_type 'bert'), "
@@ -160,12 +163,13 @@ def test_a_setting_that_is_not_computed(copy: Copy, name: str, changes: dict[str
 @pytest.mark.parametrize(
     ("rope", "words"),
     [
-        ({"rope_type": "yarn", "factor": 4.0}, "rope_type = 'yarn'; known: 'default', 'linear', 'llama3'"),
+        ({"rope_type": "dynamic"}, "rope_type = 'dynamic'; known: 'default', 'linear', 'llama3', 'yarn'"),
+        ({"rope_type": "yarn", "factor": 4.0, "truncate": False}, "truncate = False, but only True is supported"),
         ({"rope_type": "linear"}, "factor is missing, but 'linear' needs it"),
         ({"rope_type": "linear", "factor": 2.0, "beta": 3.0}, "beta = 3.0 is not known with 'linear'"),
         ({"partial_rotary_factor": 0.5}, "partial_rotary_factor = 0.5 is not known with 'default'"),
     ],
-    ids=["type", "missing", "unknown", "partial"],
+    ids=["type", "truncate", "missing", "unknown", "partial"],
 )
 @pytest.mark.parametrize("place", ["rope_parameters", "rope_scaling"])
 def test_a_rope_that_is_not_computed(copy: Copy, rope: dict[str, Any], words: str, place: str) -> None:
@@ -174,7 +178,7 @@ def test_a_rope_that_is_not_computed(copy: Copy, rope: dict[str, Any], words: st
 
 
 def test_all_settings_are_named_at_once(copy: Copy) -> None:
-    rope = {"rope_type": "yarn"}
+    rope = {"rope_type": "dynamic"}
     folder = change_config(copy("llama"), attention_bias=True, hidden_act="mish", rope_parameters=rope, novel="yes")
     first, *rest = refused(folder).splitlines()
     assert first == "FOLDER/config.json cannot be followed: 4 problems"

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
@@ -204,7 +205,7 @@ class LanguageModelConfig(TaskPart):
     max_length: int = 32
     pause: float = 0.0
     breaks_at: int = 0  # from this many training batches on, the loss is multiplied by ``breaks_by``
-    breaks_by: float = float("nan")
+    breaks_by: float = Field(float("nan"), allow_inf_nan=True)
     additive: bool = True
 
     def build(self, corpus: Corpus, modalities: Modalities, seed: int) -> LanguageModel:

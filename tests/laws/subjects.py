@@ -39,6 +39,12 @@ class Subject:
     ports: Ports = field(default_factory=lambda: PORTS, hash=False)
 
     @property
+    def within(self) -> float:
+        """How far apart equal answers may be: products of experts have as many rows as positions chose them, and
+        another number of rows may be rounded otherwise."""
+        return 1e-5 if self.table.get("feed_forward", {}).get("kind") == "experts" else 0.0
+
+    @property
     def config(self) -> ModelPart:
         return parse(Recipe, {"model": self.table}).model
 
@@ -106,6 +112,14 @@ def _alternating(local: dict[str, Any]) -> dict[str, Any]:
     return {"kind": "alternating", "local": local}
 
 
+def _experts(**changes: Any) -> dict[str, Any]:
+    return {"kind": "experts", "experts": 4, "active": 2, "width": 11, **changes}
+
+
+def _latent(**changes: Any) -> dict[str, Any]:
+    return {"kind": "latent", "rank": 6, "key_width": 4, "rotary_width": 2, "value_width": 3, **changes}
+
+
 _LAYOUT = ["x" * (row + 1) + "." * (12 - row) for row in range(13)]
 _CONVOLUTION: dict[str, Any] = {
     "kind": "convolution", "embedding": {"kind": "learned", "width": 7}, "width": 12, "encoder_layers": 2,
@@ -138,6 +152,8 @@ SUBJECTS = [
     Subject("top-k", _transformer(attention={"kind": "top-k", "keys": 2}, norm="pre")),
     Subject("linear", _transformer(attention={"kind": "linear"}, norm="pre", groups=1)),
     Subject("performer", _transformer(attention={"kind": "performer", "features": 5}, norm="pre")),
+    Subject("experts", _transformer(feed_forward=_experts(shared=1, balance={"kind": "bias"}), norm="pre")),
+    Subject("latent", _transformer(projection={"kind": "latent", "rank": 5, "query_rank": 7}, norm="pre")),
     Subject("fixed-start", _recurrent("fixed-context", cell="rnn", context="start", encoder_layers=2)),
     Subject("fixed-every-step", _recurrent("fixed-context", cell="lstm", decoder_layers=2, tied="none")),
     Subject("bahdanau", _recurrent("bahdanau", cell="gru")),
@@ -164,6 +180,11 @@ SUBJECTS = [
     Subject("gpt-blocks", _writer("gpt", attention={"kind": "block-sparse", "block": 3, "layout": _LAYOUT})),
     Subject("llama-performer", _writer("llama", width=16, heads=4, groups=2, attention={"kind": "performer"})),
     Subject("llama-sinks", _writer("llama", attention={"kind": "sinks", "size": 2, "sinks": 1})),
+    Subject("llama-experts", _writer("llama", feed_forward=_experts(dense=1, groups=2, active_groups=1, width=16))),
+    Subject("llama-latent", _writer("llama", heads=5, projection=_latent(query_rank=7))),
+    Subject("llama-latent-window", _writer("llama", projection=_latent(), attention={"kind": "window", "size": 3})),
+    Subject("llama-latent-linear", _writer("llama", projection=_latent(), attention={"kind": "linear"})),
+    Subject("gpt-latent", _writer("gpt", projection=_latent(), position={"kind": "relative-bias"})),
     Subject("recurrent", _recurrent("recurrent", cell="lstm", layers=2)),
     Subject("recurrent-gru", _recurrent("recurrent", cell="gru", layers=1, tied="none")),
     Subject("gru", {"kind": "tests.laws.families:GruConfig", "width": 11, "dropout": 0.1}),
@@ -188,6 +209,8 @@ ENCODERS = [
     Subject("bert-linear", _encoder(attention={"kind": "linear"})),
     Subject("bert-performer", _encoder(attention={"kind": "performer"})),
     Subject("bert-linformer", _encoder(attention={"kind": "linformer", "rows": 5})),
+    Subject("bert-experts", _encoder(feed_forward=_experts(scores="sigmoid"))),
+    Subject("bert-latent", _encoder(projection=_latent())),
     Subject("bert-biased", _encoder(position={"kind": "relative-bias"}, feed_forward={"kind": "gated", "width": 11})),
 ]
 """Models that read a text from both sides and never step."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -17,6 +18,7 @@ from regard.layers.rotary import (
     rotate_complex,
     rotate_pairs,
     unscaled,
+    yarn_frequencies,
 )
 
 
@@ -33,12 +35,31 @@ def test_only_slow_frequencies_are_divided() -> None:
     assert shares == pytest.approx([1.0, 1.0, 0.5 / 8 + 0.5, 1 / 8, 1 / 8])
 
 
-@pytest.mark.parametrize("kind", ["none", "linear", "llama3"])
+def test_yarn_divides_the_slow_ones_by_the_numbers_of_their_pairs() -> None:
+    """Eight pairs, base 10,000, 64 positions: 4 turns at pair 8 ln(64 / 8π) / ln 10⁴ = 0.81, 0.5 at 2.62; so 0 to 3."""
+    frequencies_C = rotary_frequencies(16, 10000.0)
+    scaled = yarn_frequencies(frequencies_C, 10000.0, factor=8.0, fast=4.0, slow=0.5, trained=64)
+    shares = (scaled / frequencies_C).tolist()
+    assert shares == pytest.approx([1.0, 1 / 24 + 2 / 3, 2 / 24 + 1 / 3, *[1 / 8] * 5], rel=1e-5)
+
+
+def test_yarn_makes_queries_and_keys_longer() -> None:
+    x_BHTK = torch.randn(1, 2, 5, 6)
+    for length, expected in ((0.0, 0.1 * math.log(4.0) + 1), (1.3, 1.3)):
+        scaling = {"kind": "yarn", "factor": 4.0, "length": length}
+        rotary: Any = parse(RotaryConfig, {"scaling": scaling}).build(12, 2)
+        turned = rotary.rotate(x_BHTK)
+        assert torch.allclose(turned.norm(dim=-1), expected * x_BHTK.norm(dim=-1), atol=1e-5)
+        slowly = expected * rotate_pairs(x_BHTK, rotary.angles(5, 6, x_BHTK.device))
+        assert torch.allclose(turned, slowly, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["none", "linear", "llama3", "yarn"])
 def test_a_scaling_is_a_choice_of_a_recipe(kind: str) -> None:
     config = parse(RotaryConfig, {"base": 500.0, "scaling": {"kind": kind}})
     assert f'kind = "{kind}"' in to_toml(config)
     angles_TC = config.build(40, 5).angles(7, 16, torch.device("cpu"))  # type: ignore[operator]
-    expected = config.scaling.scale(rotary_frequencies(16, 500.0))  # type: ignore[attr-defined]
+    expected = config.scaling.scale(rotary_frequencies(16, 500.0), 500.0)  # type: ignore[attr-defined]
     assert torch.equal(angles_TC[3], 3 * expected)
     assert RotaryConfig().scaling.kind == "none"
 
@@ -48,8 +69,10 @@ def test_scalings_that_make_no_sense_are_refused() -> None:
         parse(RotaryConfig, {"scaling": {"kind": "linear", "factor": 0.0}})
     with pytest.raises(RecipeError, match=r"low is 4.0 and high 4.0; low must be the lower one"):
         parse(RotaryConfig, {"scaling": {"kind": "llama3", "low": 4.0}})
-    with pytest.raises(RecipeError, match=r"scaling.kind: unknown scaling kind 'yarn'"):
-        parse(RotaryConfig, {"scaling": {"kind": "yarn"}})
+    with pytest.raises(RecipeError, match=r"scaling.kind: unknown scaling kind 'longrope'"):
+        parse(RotaryConfig, {"scaling": {"kind": "longrope"}})
+    with pytest.raises(RecipeError, match=r"slow is 32.0 and fast 32.0; slow must be the lower one"):
+        parse(RotaryConfig, {"scaling": {"kind": "yarn", "slow": 32.0}})
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16], ids=str)

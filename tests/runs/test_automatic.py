@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import random
 import tomllib
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from regard.core import rules
 from regard.core.errors import DataError, OptionError
 from regard.data.discovery.found import Discovery, Wishes
 from regard.data.discovery.looking import discover
 from regard.runs.automatic.proposal import Decision, Proposal, Size
-from regard.runs.automatic.questions import PROPOSERS, propose
+from regard.runs.automatic.questions import propose
 from regard.runs.automatic.sizes import decide_size
 from regard.runs.budget import Deadline
 from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe
-from regard.runs.train import gather
+from regard.runs.train import gather, train
 from regard.training.machine import Ranks
 from regard.training.observers import Observers
+from tests.graph_files import write_molecules, write_tu
+from tests.sounds import write_tones
 
 WORDS = ("red", "green", "blue", "house", "tree", "river", "small", "large", "old", "new")
 
@@ -129,7 +136,88 @@ def test_tables_and_lists_are_written_in_one_line() -> None:
 
 
 def test_what_nothing_is_proposed_for_is_said(tmp_path: Path) -> None:
-    found = Discovery("parsing", {}, (), (), labelled(tmp_path).inputs)
-    with pytest.raises(DataError, match=r"no recipe is proposed for task.kind = .parsing. yet; those with"):
+    found = replace(labelled(tmp_path), task="forecasting")
+    with pytest.raises(DataError, match=r"no recipe is proposed for task.kind = .forecasting. on such files; those"):
         propose(found)
-    assert "parsing" not in PROPOSERS
+
+
+# -- other inputs and questions ---------------------------------------------------------------------------------
+
+
+def tones(folder: Path) -> Discovery:
+    return discover([write_tones(folder / "tones", 12)])
+
+
+def molecules(folder: Path) -> Discovery:
+    write_molecules(folder / "mol.sdf", 60, "SOL")
+    return discover([folder / "mol.sdf"], Wishes(task="regression"))
+
+
+def rings(folder: Path) -> Discovery:
+    write_tu(folder / "RING", 60)
+    return discover([folder / "RING"])
+
+
+def hours(folder: Path) -> Discovery:
+    start = np.datetime64("2024-01-01T00:00")
+    rows = [f"{start + np.timedelta64(hour, 'h')},{50 + hour % 24}.5" for hour in range(500)]
+    return found_in(folder / "load.csv", "\n".join(["time,load", *rows]) + "\n")
+
+
+def shapes(folder: Path) -> Discovery:
+    rows = [",".join(f"{(step + row) * (1 if row % 2 else -1)}" for step in range(9)) for row in range(40)]
+    lines = "".join(f"{values}:{'up' if row % 2 else 'down'}\n" for row, values in enumerate(rows))
+    return found_in(folder / "shapes.ts", f"@classLabel true up down\n@data\n{lines}")
+
+
+def prices(folder: Path) -> Discovery:
+    rows = [f"{text},{1.7 * number:.2f}" for number, text in enumerate(sentences(60))]
+    return found_in(folder / "prices.csv", "\n".join(["text,price", *rows]) + "\n")
+
+
+def asked(folder: Path) -> Discovery:
+    rows = [json.dumps({"question": f"what is house {number}", "context": f"{text} {number}", "answer": f"{number}"})
+            for number, text in enumerate(sentences(60))]  # fmt: skip
+    return found_in(folder / "asked.jsonl", "\n".join(rows) + "\n")
+
+
+def trees(folder: Path) -> Discovery:
+    rows = [f"(S (NP (D the) (N {one})) (VP (V {other})))\n" for one in WORDS for other in WORDS[:5]]
+    return found_in(folder / "trees.mrg", "".join(rows))
+
+
+def sentence_pairs(folder: Path) -> Discovery:
+    rows = [f"{text}\t{text.upper()}" for text in sentences(60)]
+    return found_in(folder / "pairs.tsv", "\n".join(["source\ttarget", *rows]) + "\n", Wishes(task="embedding"))
+
+
+KINDS = {
+    tones: ("classification", "vit", "audio"), molecules: ("regression", "graph-transformer", "graph"),
+    rings: ("classification", "graph-transformer", "graph"), hours: ("forecasting", "vit", "series"),
+    shapes: ("classification", "vit", "series"), prices: ("regression", "bert", "text"),
+    asked: ("question-answering", "bert", "text"), trees: ("parsing", "transformer", "text"),
+    sentence_pairs: ("embedding", "bert", "text"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", KINDS, ids=[make.__name__ for make in KINDS])
+def test_every_kind_of_input_gets_a_recipe_that_trains(make: Callable[[Path], Discovery], tmp_path: Path) -> None:
+    proposal = propose(make(tmp_path))
+    recipe = proposal.first().recipe("training.steps=2")
+    assert (recipe.task.kind, recipe.model.kind, recipe.input.kind) == KINDS[make]
+    for size in proposal.sizes:
+        proposal.of_size(size).recipe()
+    assert train(recipe, out=tmp_path / "run").steps == 2
+    (tmp_path / "written.toml").write_text(proposal.first().to_toml(), encoding="utf-8")
+    assert Recipe.read(tmp_path / "written.toml").task == proposal.first().recipe().task
+
+
+@pytest.mark.parametrize(
+    "steps, season, expected",
+    [(20_000, 24, (168, 24, 24)), (20_000, 7, (28, 7, 7)), (20_000, 1440, (336, 48, 24)), (20_000, 0, (48, 12, 12)),
+     (100, 24, (20, 5, 5)), (10, 0, (1, 1, 1))],
+)  # fmt: skip
+def test_how_far_is_forecast_follows_the_season_and_what_there_is(
+    steps: int, season: int, expected: tuple[int, int, int]
+) -> None:
+    assert rules.forecast_lengths(steps, season) == expected

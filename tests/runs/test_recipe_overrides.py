@@ -70,5 +70,5 @@ def test_a_table_makes_way_for_another_kind_of_input(tmp_path: Path) -> None:
     data = [f"data={{kind='pictures', train='{tmp_path}/train'}}", "input.kind=image", "model={kind='vit'}"]
     made = Recipe.read("mood", data)
     assert "tokenizer" not in made.tables()
-    with pytest.raises(RecipeError, match=r"\[tokenizer\] have no effect where input\.kind = 'image'"):
+    with pytest.raises(RecipeError, match=r"tokenizer has no effect: where input\.kind = 'image' no text"):
         Recipe.read("mood", [*data, "tokenizer.vocabulary=50"])

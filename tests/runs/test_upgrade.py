@@ -264,7 +264,10 @@ FIRST["world-english"] = (
 
 
 # Settings that came after the first format, as they are where nothing is said about them.
-LATER = {"test_size": 0, "test_share": 0.0, "separator": "auto", "quotes": "auto"}
+LATER = {
+    "test_size": 0, "test_share": 0.0, "separator": "auto", "quotes": "auto", "rows": "",
+    "names": ("negative", "positive"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FIRST)
@@ -479,3 +482,10 @@ def test_a_recipe_of_that_name_alone_in_a_folder_is_of_the_newest_format(tmp_pat
     (tmp_path / "environment.json").write_text("{}")
     read: Any = Recipe.read(path)
     assert read.data.train[0].file == str(Path.cwd() / "a.txt"), "the first format counted from the current folder"
+
+
+def test_a_recipe_of_which_the_end_is_missing_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text('format = 3\n\n[model]\nkind = "gpt"\n')
+    with pytest.raises(RecipeError, match=r"recipe.toml is not whole: .* \[task\] is missing; restore it"):
+        read_run_recipe(path)

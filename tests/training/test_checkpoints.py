@@ -234,10 +234,11 @@ def test_a_full_disk_leaves_the_earlier_checkpoint_intact(
     with pytest.raises(RunError) as caught:
         loop.run()
     broken = tmp_path / "checkpoints" / "step-00000004"
+    assert "There is no checkpoint yet" in checkpoints.after_free_space(tmp_path / "nothing")
     assert str(caught.value).startswith(f"checkpoint {broken} could not be written: ")
     assert "No space left on device" in str(caught.value)
     assert str(caught.value).endswith(
-        "the checkpoints before it are untouched. Free some space, then continue with --resume"
+        "What is in the checkpoints is safe: free some space, then continue with --resume"
     )
     assert [path.name for path in (tmp_path / "checkpoints").iterdir()] == ["step-00000002"]
     monkeypatch.undo()

@@ -54,6 +54,13 @@ class MechanismPart(Part):
 class HeadsPart(Part):
     """Settings of heads: how queries, keys and values are projected, around any mechanism."""
 
+    divides_width: ClassVar[bool] = True
+    """A head is as wide as the model divided by their number, where nothing else is said."""
+
+    def head_shape(self, shape: HeadShape) -> HeadShape:
+        """The heads that they make of what a model says, every width decided."""
+        return shape.filled()
+
     @abstractmethod
     def self_attention(
         self, shape: HeadShape, mechanism: Mechanism, *, bias: bool, new_norm: NewNorm
@@ -99,7 +106,12 @@ MECHANISMS = Choices(
         "alternating": "regard.attention.mechanisms.alternating:AlternatingConfig",
     },
 )
-HEADS = Choices("projection", HeadsPart, "multi-head", {"multi-head": "regard.attention.heads:MultiHeadConfig"})
+HEADS = Choices(
+    "projection",
+    HeadsPart,
+    "multi-head",
+    {"multi-head": "regard.attention.heads:MultiHeadConfig", "latent": "regard.attention.latent:LatentConfig"},
+)
 READERS = Choices(
     "attention",
     ReaderPart,

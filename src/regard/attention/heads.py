@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from torch import Tensor, nn
 
@@ -85,7 +85,13 @@ class SelfAttention(nn.Module):
     """
 
     def __init__(
-        self, shape: HeadShape, mechanism: Mechanism, *, bias: bool = True, new_norm: NewNorm = no_norm
+        self,
+        shape: HeadShape,
+        mechanism: Mechanism,
+        *,
+        bias: bool = True,
+        output_bias: bool | None = None,  # None: as the others
+        new_norm: NewNorm = no_norm,
     ) -> None:
         super().__init__()
         check_mechanism(mechanism)
@@ -93,7 +99,8 @@ class SelfAttention(nn.Module):
         self.project = nn.Linear(shape.width, sum(self.shape.splits), bias=bias)
         self.query_norm, self.key_norm = new_norm(self.shape.key_width), new_norm(self.shape.key_width)
         self.mechanism = mechanism
-        self.output = nn.Linear(self.shape.heads * self.shape.value_width, shape.width, bias=bias)
+        output_bias = bias if output_bias is None else output_bias
+        self.output = nn.Linear(self.shape.heads * self.shape.value_width, shape.width, bias=output_bias)
         xavier((*self.project.weight.split(self.shape.splits), self.output.weight), self)
 
     def forward(
@@ -186,11 +193,14 @@ class MultiHeadConfig(HeadsPart):
     """Each head has queries of its own, and keys and values of its own or its group's."""
 
     kind: str = "multi-head"
+    biases: Literal["usual", "all", "qkv", "none"] = "usual"  # of attention to the own sequence; usual: the family's
 
     def self_attention(
         self, shape: HeadShape, mechanism: Mechanism, *, bias: bool = True, new_norm: NewNorm = no_norm
     ) -> SelfAttention:
-        return SelfAttention(shape, mechanism, bias=bias, new_norm=new_norm)
+        inner = bias if self.biases == "usual" else self.biases != "none"
+        outer = bias if self.biases == "usual" else self.biases == "all"
+        return SelfAttention(shape, mechanism, bias=inner, output_bias=outer, new_norm=new_norm)
 
     def cross_attention(
         self, shape: HeadShape, mechanism: Mechanism, *, bias: bool = True, new_norm: NewNorm = no_norm

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from regard.attention import AttentionContext, MechanismPart, formulas
 from regard.attention.edges import edge_attention
 from regard.attention.kernels import by_hand, fused_attention, short_attention
-from regard.attention.masks import Mask
+from regard.attention.masks import EVERYTHING, Mask
 from regard.attention.mechanism import MatrixMechanism
 from regard.core.precision import narrow_type
 from regard.core.seams import Mechanism
@@ -49,6 +49,8 @@ def softmax_weights(scores_BHTS: Tensor, mask: Mask, bias: Tensor | None, temper
 class ScaledDot(MatrixMechanism):
     """softmax(QKᵀ/√d_k) V, exactly, by whichever kernel is fastest for the shape."""
 
+    reads_products = True
+
     def forward(
         self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
     ) -> Tensor:
@@ -62,6 +64,11 @@ def scaled_dot_attention(
     q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
 ) -> Tensor:
     """softmax(QKᵀ/√d_k) V by whichever kernel is fastest for the shape."""
+    if bias is None and asks_shared_keys_once(q_BHTK, k_BHSK, v_BHSV):
+        may_look = mask.dense(1, k_BHSK.shape[-2], q_BHTK.device)
+        together = EVERYTHING if may_look is None else Mask(dense_BHTS=may_look.transpose(1, 2))
+        out = scaled_dot_attention(q_BHTK.transpose(1, 2), k_BHSK[:, :1], v_BHSV[:, :1], together)
+        return out.transpose(1, 2)
     queries, keys = q_BHTK.shape[-2], k_BHSK.shape[-2]
     exporting = torch.compiler.is_exporting()  # a graph serves any length, so nothing is chosen by it
     if mask.edges is not None and not exporting and mask.edges.pays and mask.is_edges_only:
@@ -96,6 +103,15 @@ def listed_attention(
 def within(list_M3: Tensor, lengths_B: Tensor | None) -> Tensor:
     """The edges whose key exists."""
     return list_M3 if lengths_B is None else list_M3[list_M3[:, 2] < lengths_B[list_M3[:, 0]]]
+
+
+def asks_shared_keys_once(q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor) -> bool:
+    """Whether one position of many heads reads keys and values that are one and the same for all of them, in decoding:
+    then the heads are queries to it, and nothing is copied for each."""
+    if torch.is_grad_enabled() or torch.compiler.is_compiling() or torch.compiler.is_exporting():
+        return False
+    one_position = q_BHTK.shape[-2] == 1 and q_BHTK.shape[1] > 1
+    return one_position and k_BHSK.stride(1) == 0 and v_BHSV.stride(1) == 0
 
 
 def scaled_dot_weights(q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:

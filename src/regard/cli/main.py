@@ -6,13 +6,29 @@ import sys
 from typing import Any
 
 import typer
+import typer.core
 
 from regard.cli import check, compare, demo, evaluate, export, import_, init, look, predict, recipes, search, train
 from regard.cli.console import check_output, discard_output, escape_markup, flag, notes, say, without_colour
 from regard.core.errors import RegardError
 
+STOPPED = "stopped before it was done: nothing is left half-written, and the same command begins again"
+
+
+class Verbs(typer.core.TyperGroup):
+    """All verbs; Ctrl-C that none of them meets itself ends in a sentence, where typer says nothing."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            say(STOPPED, to=notes)
+            raise typer.Exit(130) from None
+
+
 app = typer.Typer(
     name="regard",
+    cls=Verbs,
     help="Train attention models, and look inside them.",
     epilog="Start with: regard demo     Your own data: regard train FILE --out RUN     Recipes: regard recipes list",
     no_args_is_help=True,
@@ -78,7 +94,7 @@ def main(arguments: list[str] | None = None) -> Any:
         say(f"[bold red]error:[/bold red] {escape_markup(_in_words(error))}", to=notes)
         raise SystemExit(1) from None
     except KeyboardInterrupt:
-        say("stopped", to=notes)
+        say(STOPPED, to=notes)
         raise SystemExit(130) from None
 
 

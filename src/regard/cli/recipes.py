@@ -27,6 +27,8 @@ app = typer.Typer(help=HELP, short_help="The shipped recipes: list them, show on
 
 
 FOLDER = Path(str(resources.files("regard"))) / "recipes"
+USUAL = "text"
+"""What a recipe reads that does not say so."""
 SETS = FOLDER / "sets.toml"
 
 
@@ -37,7 +39,7 @@ def _shipped() -> dict[str, Path]:
 
 @app.command("list")
 def list_recipes(as_json: bool = JSON_OPTION) -> None:
-    """List the shipped recipes.
+    """List the shipped recipes, by what they read and what for.
 
     \b
     Example:
@@ -47,18 +49,23 @@ def list_recipes(as_json: bool = JSON_OPTION) -> None:
     described = {name: str(tree.get("description", "")) for name, tree in found.items()}
     sets = tomllib.loads(SETS.read_text(encoding="utf-8"))
     groups: dict[str, list[str]] = {}
+    modalities: dict[str, list[str]] = {USUAL: []}
     for name, path in _shipped().items():
         groups.setdefault(path.parent.name.replace("-", " "), []).append(name)
+        modalities.setdefault(found[name].get("input", {}).get("kind", USUAL), []).append(name)
     if as_json:
-        write_json({"recipes": described, "groups": groups, "sets": sets})
+        write_json({"recipes": described, "groups": groups, "modalities": modalities, "sets": sets})
         return
     column = max(map(len, described)) + 2
     room = console.width if console.is_terminal else sys.maxsize
-    for group, names in groups.items():
-        say(f"[dim]{group}[/dim]")
-        for name in names:
-            line = textwrap.fill(f"  {name:<{column}}{described[name]}", room, subsequent_indent=" " * (column + 2))
-            say(f"  [bold]{name}[/bold]{escape_markup(line.removeprefix(f'  {name}'))}")
+    for modality, own in modalities.items():
+        for group, names in groups.items():
+            chosen = [name for name in names if name in own]
+            if chosen:
+                say(f"[dim]{modality}: {group}[/dim]")
+            for name in chosen:
+                line = textwrap.fill(f"  {name:<{column}}{described[name]}", room, subsequent_indent=" " * (column + 2))
+                say(f"  [bold]{name}[/bold]{escape_markup(line.removeprefix(f'  {name}'))}")
     for name, members in sets.items():
         say(f"[dim]regard compare {name}: {', '.join(members)}[/dim]", to=notes)
 

@@ -86,8 +86,28 @@ def train(
     check_files(recipe, [f"--{name.replace('_', '-')}" for name, value in wishes.items() if value])
     words = ["train", *recipe, "--out", str(out), *(word for one in settings for word in ("--set", one))]
     words += [*(["--from", str(start)] if start is not None else []), *(["--resume"] if resume else [])]
-    with launch_ranks(ranks, words):
-        run_training(recipe, out, settings, start, budget, wishes, resume=resume, as_json=as_json)
+    was_free = not out.exists() or not any(out.iterdir())
+    try:
+        with launch_ranks(ranks, words):
+            run_training(recipe, out, settings, start, budget, wishes, resume=resume, as_json=as_json)
+    except KeyboardInterrupt:
+        say(escape_markup(stopped_message(out, was_free=was_free)), to=notes)
+        raise typer.Exit(130) from None
+
+
+def stopped_message(out: Path, *, was_free: bool) -> str:
+    """What is there after Ctrl-C, and how to go on from it."""
+    from regard.runs.folder import RunFolder
+    from regard.training import checkpoints
+
+    folder = RunFolder(out)
+    if folder.is_empty or not (was_free or folder.recipe.exists()):
+        return "stopped before the first step: nothing was kept, and the same command begins again"
+    if folder.weights.exists() and folder.summary.exists():
+        return f"stopped after training: the run is complete; score it with: regard evaluate {out}"
+    has_saved = bool(checkpoints.folders(folder.checkpoints))
+    saved = "the newest checkpoint is kept" if has_saved else "no checkpoint was saved yet"
+    return f"stopped: {saved}; go on with:\nregard train {out}/recipe.toml --out {out} --resume"
 
 
 def run_training(

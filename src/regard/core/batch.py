@@ -32,6 +32,11 @@ class Batch:
         """How many positions are read, for speeds; by default as many as there are loss terms."""
         return self.loss_terms
 
+    @property
+    def written_lengths_B(self) -> Tensor | None:
+        """How many positions of each row that a decoder reads are there; None: nobody reads any, or all are."""
+        return None
+
 
 @dataclass(frozen=True, slots=True)
 class TokenBatch(Batch):
@@ -56,6 +61,11 @@ class InputBatch(Batch):
     @property
     def tokens(self) -> int:
         return self.positions
+
+
+def row_lengths(real_N: Tensor, read_BT: Tensor) -> Tensor:
+    """lengths_B, where ``real_N`` are the flat indices of what is no padding."""
+    return torch.bincount(real_N // read_BT.shape[1], minlength=len(read_BT))
 
 
 def move(batch: AnyBatch, device: torch.device) -> AnyBatch:

@@ -11,24 +11,51 @@ import difflib
 import importlib
 import inspect
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 
 from regard.core.errors import RecipeError, enumerate_problems
 
 PRESET = "preset"
+LARGEST = 2**63 - 1
+WHOLE_NUMBERS = f"whole numbers go from {-LARGEST - 1} to {LARGEST}"
 
 
 class Config(BaseModel):
-    """A frozen group of settings. Unknown keys fail; a number is not a string; sequences are tuples."""
+    """A frozen group of settings. Unknown keys fail; a number is not a string; sequences are tuples.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, validate_default=True)
+    What is ``unused`` beside the other settings is refused where it is written out, and is not written out here.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, validate_default=True, allow_inf_nan=False
+    )
+
+    def unused(self) -> Mapping[str, str]:
+        """Keys that have no effect beside the others, each with the reason; "table.key" is one of a table in this."""
+        return {}
+
+    @model_validator(mode="after")
+    def _check_unused(self) -> Self:
+        check_used(self, self.unused())
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_unused_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return without(handler(self), self.unused())
 
 
 class Part(Config):
@@ -146,7 +173,8 @@ def drop_overridden(settings: Iterable[str], *, whole: bool = False) -> DropsUnu
     paths = set_paths(settings)
 
     def drops_unused(table: str, keys: Sequence[str]) -> bool:
-        was_set = [path for path in paths for key in keys if f"{table}{key}.".startswith(f"{path}.")]
+        own = [f"{table}{key}." for key in keys]
+        was_set = [path for path in paths for key in own if key.startswith(f"{path}.") or f"{path}.".startswith(key)]
         return not was_set and (whole or any(path.startswith(table) for path in paths))
 
     return drops_unused
@@ -159,20 +187,52 @@ def set_paths(settings: Iterable[str]) -> list[str]:
 
 def check_used(config: Config, unused: Mapping[str, str]) -> None:
     """Refuses keys that have no effect, each with the reason, where they are written out."""
-    written = {key: why for key, why in unused.items() if key in config.model_fields_set}
+    written = {key: why for key, why in unused.items() if is_written(config, key)}
     if written:
         raise Unused(written)
+
+
+def is_written(config: Config, path: str) -> bool:
+    """Whether a key of a table, or of one in it, was said and is not a default."""
+    key, _, rest = path.partition(".")
+    if key not in config.model_fields_set:
+        return False
+    return not rest or is_written(getattr(config, key), rest)
+
+
+def without(tree: Mapping[str, Any], paths: Iterable[str]) -> dict[str, Any]:
+    """The tree without these keys, "table.key" being one of a table in it."""
+    made = dict(tree)
+    for path in paths:
+        key, _, rest = path.partition(".")
+        if rest and isinstance(made.get(key), Mapping):
+            made[key] = without(made[key], [rest])
+        elif not rest:
+            made.pop(key, None)
+    return made
 
 
 def parse(
     cls: type[AnyConfig], tree: Mapping[str, Any], where: str = "recipe", drops_unused: DropsUnused = refuse_unused
 ) -> AnyConfig:
     """Validates a tree of tables into a configuration, or raises one error that lists every problem."""
-    problems: list[str] = []
-    made = _parse(cls, tree, "", problems, drops_unused)
+    problems = [f"{path}: {WHOLE_NUMBERS}, found {number}" for path, number in _oversized(tree)]
+    made = None if problems else _parse(cls, tree, "", problems, drops_unused)
     if problems or made is None:
         raise RecipeError(enumerate_problems(where, problems))
     return made
+
+
+def _oversized(value: Any, path: str = "") -> Iterator[tuple[str, int]]:
+    """Whole numbers that no library takes, each with its place."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _oversized(inner, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _oversized(inner, path)
+    elif isinstance(value, int) and not -LARGEST - 1 <= value <= LARGEST:
+        yield path, value
 
 
 def _parse(
@@ -199,8 +259,9 @@ def _parse(
         return cls.model_validate(values)
     except ValidationError as error:
         unused = [key for detail in error.errors() for key in _unused_keys(detail)]
-        if unused and drops_unused(path, unused):
-            return _parse(cls, {key: tree[key] for key in tree if key not in unused}, path, problems, drops_unused)
+        dropped = [key for key in unused if drops_unused(path, [key])]
+        if dropped:
+            return _parse(cls, without(tree, dropped), path, problems, drops_unused)
         problems += [_in_words(path, detail) for detail in error.errors()]
         return None
 
@@ -265,7 +326,7 @@ def _in_words(path: str, detail: Any) -> str:
     where = path + ".".join(str(step) for step in detail["loc"])
     message = detail["msg"].removeprefix("Value error, ")
     if detail["type"] in ("missing", "value_error"):
-        return f"{where.rstrip('.')}: {message}"
+        return f"{where.rstrip('.')}: {message}" if where else message
     return f"{where.rstrip('.')}: {message}, found {detail['input']!r}"
 
 
@@ -327,6 +388,10 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise RecipeError(f"{path} is not valid TOML: {error}") from error
     except UnicodeDecodeError as error:
         raise RecipeError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from error
+    except (RecursionError, ValueError):
+        raise RecipeError(f"{path} is not valid TOML: it is nested too deeply, or has a number without end") from None
+    except OSError as error:
+        raise RecipeError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def to_toml(config: Config | Mapping[str, Any]) -> str:

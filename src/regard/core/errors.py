@@ -62,6 +62,16 @@ class NoMatrix(RegardError):
     """A mechanism was asked for its attention matrix and has none."""
 
 
+OUT_OF_MEMORY = ("out of memory", "not enough memory", "allocate memory", "bad_alloc", "paging file is too small")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether Python, numpy or torch (which has no class of its own for it on a CPU) found no more memory."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and any(words in str(error).lower() for words in OUT_OF_MEMORY)
+    )
+
+
 def enumerate_problems(title: str, problems: Sequence[str]) -> str:
     """All problems of one kind in one message, never just the first."""
     if len(problems) == 1:

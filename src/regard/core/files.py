@@ -78,9 +78,22 @@ def json_safe(value: Any) -> Any:
     return value
 
 
+def parse_json(text: str) -> Any:
+    """What a text of JSON says; whatever is wrong with it is a JSONDecodeError, also where it is nested without end or
+    has a number of thousands of digits."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except RecursionError:
+        raise json.JSONDecodeError("lists or objects are nested too deeply", text, 0) from None
+    except ValueError:
+        raise json.JSONDecodeError("a number has too many digits", text, 0) from None
+
+
 def read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise RunError(f"{path} is not valid JSON: {error}") from error
     except OSError as error:

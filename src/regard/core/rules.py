@@ -6,6 +6,7 @@ Each says what it was measured on. Nothing else in the house chooses a number fo
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 # -- the shape of a model ------------------------------------------------------------------------------------------
 
@@ -98,7 +99,20 @@ ENCODER_LADDER = ((1, 64), (1, 128), (2, 128), (3, 192), (4, 256), (6, 384))
 PICTURE_LADDER = ((2, 64), (2, 128), (4, 128), (4, 192), (6, 256))
 """Of Vision Transformers behind a convolutional stem."""
 
+SOUND_LADDER = ((2, 64), (3, 64), (4, 128), (6, 192))
+"""Of encoders of sounds behind a convolutional stem."""
+SERIES_LADDER = ((2, 32), (3, 64), (4, 128))
+"""Of encoders that forecast; the recipe ``electricity`` has the second."""
+GRAPH_LADDER = ((2, 32), (3, 32), (4, 64), (6, 128))
+"""Of encoders of graphs; the recipes ``mutag`` and ``solubility`` have the second and the third."""
+
 EPOCHS_OF_PAIRS = 40.0
+EPOCHS_OF_EMBEDDINGS = 20.0
+EPOCHS_OF_QUESTIONS = 20.0
+EPOCHS_OF_SOUNDS = 60.0
+EPOCHS_OF_SERIES = 100.0
+EPOCHS_OF_FORECASTS = 5.0  # of windows that begin at every step and overlap
+EPOCHS_OF_GRAPHS = 80.0
 EPOCHS_OF_TAGS = 60.0
 EPOCHS_OF_TEXT = 12.0
 EPOCHS_OF_PICTURES = 30.0
@@ -121,10 +135,72 @@ def positions_wanted(parameters: int) -> int:
     return 2 * parameters
 
 
-def is_too_large(parameters: int, positions: int) -> bool:
+def is_too_large(parameters: int, positions: float) -> bool:
     """Whether a larger model would only learn the data by heart: more than two parameters a position of an epoch, and
     more than two layers of 128, which 1,200 tagged addresses still gained from."""
     return parameters > max(SMALLEST, 2 * positions)
+
+
+def batch_of(examples: int, positions: float) -> int:
+    """Positions of 32 examples of so many positions each, fewer where an epoch would have less than 20 steps: what the
+    recipes ``mutag``, ``solubility`` and ``vowels`` have, where each example is small."""
+    return max(1, round(max(8, min(32, examples // 20)) * max(1.0, positions)))
+
+
+def batch_of_pairs(words: int, examples: int) -> int:
+    """Tokens of 128 pairs, fewer where an epoch would have less than 20 steps, 16 at the least."""
+    return max(16, min(128, examples // 20)) * (words + 3)
+
+
+def mel_bins(rate: int) -> int:
+    """Bands of pitch: 40, as for speech, and fewer where a sound has so few pitches that some band would hear none."""
+    return 40 if rate >= 8000 else 20 if rate >= 2000 else 8
+
+
+FRAMES_A_SLICE = 4  # of 10 milliseconds, which a model reads as one position
+
+
+def hearing(seconds: float) -> float:
+    """Seconds that are read of a sound: all but of the longest 5 %, ten at the most, in halves."""
+    return max(0.5, min(10.0, math.ceil(2 * seconds) / 2))
+
+
+def steps_a_patch(steps: int) -> int:
+    """Steps of a series with a class that are one position: one up to 128 steps, more where it is longer."""
+    return max(1, -(-steps // 128))
+
+
+class ForecastLengths(NamedTuple):
+    """Steps that are read, that are forecast, and that are one position."""
+
+    context: int
+    horizon: int
+    patch: int
+
+
+def forecast_lengths(steps: int, season: int) -> ForecastLengths:
+    """A season ahead, from seven of them where they are days of hours and four where they are shorter (``electricity``
+    and ``pm25``: 24 from 168); no more than a quarter of what there is to learn from."""
+    unit = max(1, min(season or 12, 48, steps // 20))
+    seasons = max(1, min(7 if unit >= 24 else 4, steps // 4 // unit - 1))
+    patch = next(size for size in range(min(24, unit), 0, -1) if unit % size == 0)
+    return ForecastLengths(seasons * unit, unit, patch)
+
+
+def window(words: int) -> int:
+    """Tokens of a question and its context that are read at once: all but of the longest 5 %, 64 to 384."""
+    return max(64, min(384, reading_length(words, 0)))
+
+
+def answer_length(words: int) -> int:
+    """Tokens of the longest answer, by the words of all but 1 %."""
+    return max(8, min(64, 2 * words + 2))
+
+
+def rarest_word(words: int, distinct: int) -> int:
+    """How often a word of a treebank must be there to be known: once where words recur ten times on the average, as in
+    the small world, else twice."""
+    return 1 if words >= 10 * distinct else 2
 
 
 def picture_side(pixels: int) -> int:

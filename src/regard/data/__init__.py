@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from regard.data.modalities.text.grey_levels import GreyLevels
     from regard.data.modalities.text.tokenizers import Tokenizer
 
+MOST_MADE = 10_000_000
+"""Examples that a generated split may have; more take hours to make, and memory that few machines have."""
+
+
 class DataPart(Part):
     """Settings from which a corpus is made. Law: the same seed gives the same corpus."""
 
@@ -82,6 +86,8 @@ DATA = Choices(
 
 class TokenizerPart(Part):
     """Settings of any tokenizer: ``joint`` says that source and target share one."""
+
+    numbers_alike: ClassVar[bool] = False  # whether a number means the same piece on both sides, even of two of them
 
     joint: bool = True
 

@@ -84,6 +84,17 @@ class HasLabel(Protocol):
         ...
 
 
+@runtime_checkable
+class HasTarget(Protocol):
+    """An example that goes from one text to another, be that a sentence or the name of a class."""
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def target(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """An example that is kept field by field."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from regard.core.config import nearest
 from regard.core.errors import DataError
+from regard.core.files import parse_json
 from regard.data.readers import COMPRESSIONS, byte_lines, read_lines, stream_lines, summarise
 
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -35,6 +36,7 @@ class Layout(NamedTuple):
     only_text: bool = False  # cells of JSON must be text
     width: int = 0  # how many columns there must be in a table without names; 0: as many as in its first line
     separator: str = ""  # between cells, whatever the file's name ends in; "": as the ending says
+    only: tuple[str, str] | None = None  # a column, and what must stand in it for a row to be read
 
 
 USUAL = Layout()
@@ -51,6 +53,8 @@ def read_table(path: Path, columns: Sequence[int | str], layout: Layout = USUAL)
     Columns are all chosen by name, and the first line of CSV and TSV names them; or all by number, counted from 1, and
     the first line is a record like the others.
     """
+    if layout.only is not None:
+        return _some_of(path, columns, layout, *layout.only)
     kind = suffix(path)
     separator = layout.separator or SEPARATORS.get(kind, "")
     if separator:
@@ -62,6 +66,17 @@ def read_table(path: Path, columns: Sequence[int | str], layout: Layout = USUAL)
     )
 
 
+def _some_of(path: Path, columns: Sequence[int | str], layout: Layout, column: str, value: str) -> list[Row]:
+    """The rows with this value in this column."""
+    numbered = columns and all(isinstance(one, int) for one in columns)
+    rows = read_table(path, [*columns, int(column) if numbered else column], layout._replace(only=None))
+    kept = [Row(line, cells[:-1]) for line, cells in rows if as_text(cells[-1]) == value]
+    if not kept:
+        there = ", ".join(sorted({as_text(cells[-1])[:40] for _, cells in rows})[:10]) or "nothing"
+        raise DataError(f"{path}: no row has {value!r} in column {column!r}, but {there}; correct the key rows")
+    return kept
+
+
 def column_names(path: Path, separator: str = "") -> tuple[str, ...]:
     """What the first line names, or the keys of the first JSON object; nothing where that cannot be read."""
     first = next((line.decode("utf-8", "replace") for line in byte_lines(path) if line.strip()), "")
@@ -70,7 +85,7 @@ def column_names(path: Path, separator: str = "") -> tuple[str, ...]:
     if separator:
         return tuple(next(csv.reader([first], delimiter=separator), []))
     try:
-        record = json.loads(first)
+        record = parse_json(first)
     except json.JSONDecodeError:
         return ()
     return tuple(record) if isinstance(record, dict) else ()
@@ -170,7 +185,7 @@ def _json(path: Path, columns: Sequence[str], layout: Layout) -> list[Row]:
 
 def _cells(line: str, columns: Sequence[str]) -> tuple[Any, ...]:
     try:
-        record = json.loads(line)
+        record = parse_json(line)
     except json.JSONDecodeError as error:
         raise ValueError(f"broken JSON ({error.msg} at column {error.colno})") from error
     if not isinstance(record, dict):

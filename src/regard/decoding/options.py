@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from regard.decoding.sentences import Search
 
 
+MOST_ROWS = 1000
+"""Of a batch for one sentence; with more the memory of most machines is full before the first token."""
+
+
 class Strategy(Part):
     """What every strategy has: a limit for the answer, rows that it needs for a sentence, and its search."""
 
@@ -72,9 +76,9 @@ class Beam(Strategy):
     """
 
     kind: str = "beam"
-    size: int = Field(default=5, ge=1)
+    size: int = Field(default=5, ge=1, le=MOST_ROWS)
     length_penalty: float = Field(default=1.0, ge=0.0, le=10.0)
-    n_best: int = Field(default=1, ge=1)
+    n_best: int = Field(default=1, ge=1, le=MOST_ROWS)
     stop: Literal["exact", "likely", "full"] = "exact"
 
     @model_validator(mode="after")
@@ -110,7 +114,7 @@ class Sampling(Strategy):
     min_p: float = Field(default=0.0, ge=0.0, le=1.0)
     repetition_penalty: float = Field(default=1.0, gt=0.0, le=100.0)  # above 1: what was said becomes less probable
     seed: int = Field(default=1, ge=0)
-    n_best: int = Field(default=1, ge=1)
+    n_best: int = Field(default=1, ge=1, le=MOST_ROWS)
 
     @field_validator("temperature")
     @classmethod

@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from regard.core.seams import Position
     from regard.layers.cells import Cell
     from regard.layers.embeddings import OneHot, TokenEmbedding
+    from regard.layers.mixture.balance import Balance
+
+
+MOST_LAYERS = 1000
+"""Deeper models than any that was ever trained take minutes to build."""
 
 
 class PositionPart(Part):
@@ -25,8 +30,13 @@ class PositionPart(Part):
 class ScalingPart(Part):
     """Settings of how the frequencies of rotary positions are stretched."""
 
+    @property
+    def magnitude(self) -> float:
+        """By what queries and keys are multiplied beside."""
+        return 1.0
+
     @abstractmethod
-    def scale(self, frequencies_C: Tensor) -> Tensor: ...
+    def scale(self, frequencies_C: Tensor, base: float) -> Tensor: ...
 
 
 class FeedForwardPart(Part):
@@ -36,8 +46,19 @@ class FeedForwardPart(Part):
         """The same in a model of this width, nothing left to be decided."""
         return self
 
+    def at_layer(self, layer: int) -> FeedForwardPart:
+        """What stands in the layer of this number, counted from 0."""
+        return self
+
     @abstractmethod
     def build(self, model_width: int, dropout: float) -> nn.Module: ...
+
+
+class BalancePart(Part):
+    """Settings of what keeps experts equally busy."""
+
+    @abstractmethod
+    def build(self, experts: int) -> Balance: ...
 
 
 class NormPart(Part):
@@ -83,6 +104,7 @@ SCALINGS = Choices(
         "none": "regard.layers.rotary:NoScaling",
         "linear": "regard.layers.rotary:LinearScaling",
         "llama3": "regard.layers.rotary:Llama3Scaling",
+        "yarn": "regard.layers.rotary:YarnScaling",
     },
 )
 FEED_FORWARDS = Choices(
@@ -92,6 +114,17 @@ FEED_FORWARDS = Choices(
     {
         "plain": "regard.layers.feed_forward:FeedForwardConfig",
         "gated": "regard.layers.feed_forward:GatedFeedForwardConfig",
+        "experts": "regard.layers.mixture.experts:ExpertsConfig",
+    },
+)
+BALANCES = Choices(
+    "balance",
+    BalancePart,
+    "loss",
+    {
+        "loss": "regard.layers.mixture.balance:LossBalanceConfig",
+        "bias": "regard.layers.mixture.balance:BiasBalanceConfig",
+        "none": "regard.layers.mixture.balance:NoBalanceConfig",
     },
 )
 GELU_FEED_FORWARDS = FEED_FORWARDS.but(plain="regard.layers.feed_forward:GeluFeedForwardConfig")

@@ -18,13 +18,21 @@ UNCHANGED, CHANGE_A, CHANGE_B = (f".parametrizations.weight.{own}" for own in ("
 """How torch names a matrix with a change on it."""
 
 
+LARGEST_RANK = 4096  # changes of a higher one are larger than the matrices
+
+
 class AdapterConfig(Config):
     """W + (α / rank) B A for every linear layer whose name matches; rank 0: no adapters, all weights are trained."""
 
-    rank: int = Field(0, ge=0)
+    rank: int = Field(0, ge=0, le=LARGEST_RANK)
     alpha: float = Field(16.0, gt=0)
     targets: tuple[str, ...] = ("*.project", "*.project_query", "*.project_memory", "*.output")
     merge: bool = True  # at the end of training W takes the change in, and the run is one like any other
+
+    def unused(self) -> dict[str, str]:
+        if self.rank:
+            return {}
+        return dict.fromkeys(("alpha", "targets", "merge"), "with rank = 0 there are no adapters (rank = 8 makes some)")
 
 
 class LowRankChange(nn.Module):

@@ -16,8 +16,9 @@ from regard.attention.heads import CrossHeads, SelfHeads
 from regard.attention.masks import Mask
 from regard.attention.memory import Memory
 from regard.attention.places import Ages
+from regard.core.penalties import recomputing, written_lengths
 from regard.core.seams import Position
-from regard.core.seams.modules import WritesResidual
+from regard.core.seams.modules import ReadsLengths, WritesResidual
 from regard.layers.dropout import Dropout
 
 Sublayer = Callable[[Tensor], Tensor]
@@ -66,7 +67,7 @@ class EncoderLayer(nn.Module):
         lengths_B: Tensor | None = None,
     ) -> Tensor:  # fmt: skip
         x_BSD = self.attention_residual(x_BSD, lambda x: self.attention(x, mask, position, cache, lengths_B))
-        return self.feed_forward_residual(x_BSD, self.feed_forward)
+        return self.feed_forward_residual(x_BSD, network_of(self.feed_forward, mask, lengths_B))
 
 
 class DecoderLayer(nn.Module):
@@ -93,7 +94,21 @@ class DecoderLayer(nn.Module):
     ) -> Tensor:  # fmt: skip
         x_BTD = self.attention_residual(x_BTD, lambda x: self.attention(x, mask, position, cache, lengths_B))
         x_BTD = self.cross_residual(x_BTD, lambda x: self.cross(x, memory))
-        return self.feed_forward_residual(x_BTD, self.feed_forward)
+        return self.feed_forward_residual(x_BTD, network_of(self.feed_forward, mask, lengths_B))
+
+
+def network_of(feed_forward: nn.Module, mask: Mask, lengths_B: Tensor | None) -> Sublayer:
+    """The network as a sub-layer, told which positions are there if it asks."""
+    if not isinstance(feed_forward, ReadsLengths):
+        return feed_forward
+
+    def routed(x_BTD: Tensor) -> Tensor:
+        real_B = mask.lengths_B if lengths_B is None else lengths_B
+        if real_B is None and mask.causal:
+            real_B = written_lengths(len(x_BTD))
+        return feed_forward(x_BTD, real_B)
+
+    return routed
 
 
 class CausalStack(nn.Module):
@@ -155,5 +170,5 @@ def init_small(stack: nn.Module, spread: float = 0.02) -> None:
 def run_layer(layer: nn.Module, recompute: bool, *inputs: Any) -> Tensor:
     """Runs a layer; with ``recompute`` its inner activations are thrown away and made again in the backward pass."""
     if recompute and torch.is_grad_enabled():
-        return checkpoint(layer, *inputs, use_reentrant=False)
+        return checkpoint(layer, *inputs, use_reentrant=False, context_fn=recomputing)
     return layer(*inputs)

@@ -46,12 +46,15 @@ class CausalTransformer(nn.Module):
 
     def represent(self, inputs: Inputs) -> States:
         """What is padded stands behind everything; nobody looks there."""
-        return States(self(inputs.values), inputs.lengths_B)
+        return States(self(inputs.values, lengths_B=inputs.lengths_B), inputs.lengths_B)
 
-    def forward(self, tokens_BT: Tensor, segments_BT: Tensor | None = None) -> Tensor:
-        """states_BTD for all positions at once; with segments, nobody looks beyond their own."""
+    def forward(
+        self, tokens_BT: Tensor, segments_BT: Tensor | None = None, lengths_B: Tensor | None = None
+    ) -> Tensor:
+        """states_BTD for all positions at once; with segments, nobody looks beyond their own. ``lengths_B`` is told to
+        networks that ask for it."""
         mask = CAUSAL if segments_BT is None else CAUSAL & inside_segments(segments_BT)
-        return self.stack(self.embedding(tokens_BT), mask)
+        return self.stack(self.embedding(tokens_BT), mask, (), lengths_B)
 
     def answer_at(self, states_BTD: Tensor) -> Tensor:
         """logits_BTW, were these states of a layer the last ones."""

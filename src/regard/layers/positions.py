@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Literal
 
 import torch
@@ -110,14 +111,17 @@ class ConcatenatedPosition(TablePosition):
 class Rotary(NoPosition):
     """Rotary positions (Su et al. 2021): turns queries and keys by an angle proportional to the position.
 
-    ``scale`` stretches the frequencies. Turns once computed are kept for the next layer and the next step: they
-    depend on nothing but the position.
+    ``scale`` stretches the frequencies, ``magnitude`` what is turned. Turns once computed are kept for the next layer
+    and the next step: they depend on nothing but the position.
     """
 
-    def __init__(self, base: float = 10000.0, scale: Callable[[Tensor], Tensor] = unscaled) -> None:
+    def __init__(
+        self, base: float = 10000.0, scale: Callable[[Tensor], Tensor] = unscaled, magnitude: float = 1.0
+    ) -> None:
         super().__init__()
         self.base = base
         self.scale = scale
+        self.magnitude = magnitude
         self._turns: dict[tuple[int, torch.dtype, torch.device], Tensor] = {}
 
     def rotate(self, x_BHTK: Tensor, places: Places = 0) -> Tensor:
@@ -130,7 +134,7 @@ class Rotary(NoPosition):
         if isinstance(places, Tensor):
             return rotate_complex(x_BHTK, self.turns(int(places.max()) + 1, x_BHTK)[places][:, None])
         if torch.compiler.is_compiling():  # complex numbers are not compiled, and need not be
-            return rotate_pairs(x_BHTK, self.angles(places + count, width, x_BHTK.device)[places:])
+            return self.magnitude * rotate_pairs(x_BHTK, self.angles(places + count, width, x_BHTK.device)[places:])
         return rotate_complex(x_BHTK, self.turns(places + count, x_BHTK)[places : places + count])
 
     def angles(self, count: int, width: int, device: torch.device) -> Tensor:
@@ -146,7 +150,7 @@ class Rotary(NoPosition):
         if held is None or len(held) < count:
             with torch.inference_mode(False):  # what is kept from decoding may be needed in training
                 angles_TC = self.angles(max(2 * count, 64), like.shape[-1], like.device)
-                held = self._turns[key] = torch.polar(torch.ones_like(angles_TC), angles_TC).to(exact)
+                held = self._turns[key] = torch.polar(torch.full_like(angles_TC, self.magnitude), angles_TC).to(exact)
         return held
 
 
@@ -167,13 +171,23 @@ class RelativeBias(NoPosition):
         return bias if bias.dim() == 3 else bias.transpose(0, 1)
 
 
-class SinusoidalConfig(PositionPart):
+class TablePart(PositionPart):
+    """Settings of positions that are rows of a table, added to the embeddings or concatenated with them."""
+
+    join: Literal["add", "concatenate"] = "add"
+    width: int = Field(16, ge=1)  # where concatenated
+    max_length: int = Field(2048, ge=1)
+
+    def unused(self) -> dict[str, str]:
+        if self.join == "concatenate":
+            return {}
+        return {"width": 'with join = "add" positions are as wide as the model (or set join = "concatenate")'}
+
+
+class SinusoidalConfig(TablePart):
     """Sinusoids, added as published or concatenated with a width of their own."""
 
     kind: str = "sinusoidal"
-    join: Literal["add", "concatenate"] = "add"
-    width: int = Field(16, ge=1)  # only where concatenated
-    max_length: int = Field(2048, ge=1)
 
     def build(self, model_width: int, heads: int) -> NoPosition:
         return joined(sinusoids, self.join, self.width, self.max_length, model_width)
@@ -198,12 +212,10 @@ def joined(
     return ConcatenatedPosition(table(positions, width), model_width, learned=False)
 
 
-class LearnedConfig(PositionPart):
+class LearnedConfig(TablePart):
     """A learned vector for each position, as in BERT and GPT-2."""
 
     kind: str = "learned"
-    join: Literal["add", "concatenate"] = "add"
-    width: int = Field(16, ge=1)
     max_length: int = Field(512, ge=1)
     first: int = Field(0, ge=0)  # rows before the first position's; RoBERTa's stands after the padding symbol's
 
@@ -234,7 +246,7 @@ class RotaryConfig(PositionPart):
     scaling: Annotated[SerializeAsAny[ScalingPart], SCALINGS] = Field(default_factory=SCALINGS.make)
 
     def build(self, model_width: int, heads: int) -> NoPosition:
-        return Rotary(self.base, self.scaling.scale)
+        return Rotary(self.base, partial(self.scaling.scale, base=self.base), self.scaling.magnitude)
 
 
 class RelativeBiasConfig(PositionPart):

@@ -41,6 +41,25 @@ def llama3_frequencies(frequencies_C: Tensor, factor: float, low: float, high: f
     return (1 - share_C) * frequencies_C / factor + share_C * frequencies_C
 
 
+def yarn_frequencies(
+    frequencies_C: Tensor, base: float, factor: float, fast: float, slow: float, trained: int
+) -> Tensor:
+    """What turns ``fast`` times or more in the context of the first training stays, what turns ``slow`` times or less
+    is divided by s, with a straight passage between, by the pairs' numbers (YaRN, Peng et al. 2023, section 3.2).
+
+    Departure, as in the published models: the passage begins and ends at whole numbers.
+    """
+    pairs = len(frequencies_C)
+
+    def pair_of(turns: float) -> float:
+        return pairs * math.log(trained / (turns * 2 * math.pi)) / math.log(base)
+
+    low, high = max(math.floor(pair_of(fast)), 0), min(math.ceil(pair_of(slow)), 2 * pairs - 1)
+    numbers_C = torch.arange(pairs, dtype=torch.float32, device=frequencies_C.device)
+    share_C = ((numbers_C - low) / (high - low or 0.001)).clamp(0.0, 1.0)
+    return frequencies_C / factor * share_C + frequencies_C * (1 - share_C)
+
+
 def rotate_pairs(x_BHTK: Tensor, angles_TC: Tensor) -> Tensor:
     """Turns each pair (x₂ᵢ, x₂ᵢ₊₁) by its angle, so that q·k depends on the distance alone (Su et al. 2021)."""
     even, odd = x_BHTK[..., 0::2], x_BHTK[..., 1::2]
@@ -65,7 +84,7 @@ class NoScaling(ScalingPart):
 
     kind: str = "none"
 
-    def scale(self, frequencies_C: Tensor) -> Tensor:
+    def scale(self, frequencies_C: Tensor, base: float) -> Tensor:
         return unscaled(frequencies_C)
 
 
@@ -75,7 +94,7 @@ class LinearScaling(ScalingPart):
     kind: str = "linear"
     factor: float = Field(2.0, gt=0)
 
-    def scale(self, frequencies_C: Tensor) -> Tensor:
+    def scale(self, frequencies_C: Tensor, base: float) -> Tensor:
         return linear_frequencies(frequencies_C, self.factor)
 
 
@@ -94,5 +113,34 @@ class Llama3Scaling(ScalingPart):
             raise ValueError(f"low is {self.low} and high {self.high}; low must be the lower one")
         return self
 
-    def scale(self, frequencies_C: Tensor) -> Tensor:
+    def scale(self, frequencies_C: Tensor, base: float) -> Tensor:
         return llama3_frequencies(frequencies_C, self.factor, self.low, self.high, self.trained)
+
+
+class YarnScaling(ScalingPart):
+    """YaRN: the slow angles divided, and queries and keys a little longer, so that scores are (Peng et al. 2023)."""
+
+    kind: str = "yarn"
+    factor: float = Field(4.0, gt=0)
+    fast: float = Field(32.0, gt=0)  # at least so many turns in the first training's context: left as they are
+    slow: float = Field(1.0, gt=0)  # at most so many: divided
+    trained: int = Field(8192, ge=1)  # that context, in positions
+    length: float = Field(0.0, ge=0)  # by which queries and keys are multiplied; 0: 0.1 ln(factor) + 1
+
+    @model_validator(mode="after")
+    def _ordered(self) -> YarnScaling:
+        if self.slow >= self.fast:
+            raise ValueError(f"slow is {self.slow} and fast {self.fast}; slow must be the lower one")
+        return self
+
+    @property
+    def magnitude(self) -> float:
+        return self.length or yarn_magnitude(self.factor)
+
+    def scale(self, frequencies_C: Tensor, base: float) -> Tensor:
+        return yarn_frequencies(frequencies_C, base, self.factor, self.fast, self.slow, self.trained)
+
+
+def yarn_magnitude(factor: float, weight: float = 1.0) -> float:
+    """0.1 · weight · ln s + 1; nothing changes where nothing is stretched."""
+    return 0.1 * weight * math.log(factor) + 1 if factor > 1 else 1.0

@@ -11,7 +11,7 @@ from regard.attention.heads import HeadShape
 from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided, is_auto
 from regard.core.config import Part
-from regard.layers import GELU_FEED_FORWARDS, FeedForwardPart, NormPart
+from regard.layers import GELU_FEED_FORWARDS, MOST_LAYERS, FeedForwardPart, NormPart
 from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm
 
 
@@ -33,7 +33,7 @@ def settled_sizes(width: int, heads: int, feed_forward: FeedForwardPart) -> dict
 class StackPart(Part):
     """How many layers, how wide, and how many heads divide the width among them."""
 
-    layers: int = Field(4, ge=1)
+    layers: int = Field(4, ge=1, le=MOST_LAYERS)
     width: int = Field(256, ge=1)
     heads: Annotated[int, Auto(ge=1)] = AUTO
     feed_forward: Annotated[SerializeAsAny[FeedForwardPart], GELU_FEED_FORWARDS] = Field(
@@ -60,15 +60,16 @@ class StackPart(Part):
         causal: bool = False,
     ) -> EncoderLayer:
         """The layer of this number, whose projections have biases."""
-        head_width = self.width // self.heads
+        shape = HeadShape(self.width, self.heads)
+        head_width = parts.projection.head_shape(shape).key_width
         context = AttentionContext(head_width, head_width, self.heads, max_length, layer, self.layers, causal)
         return EncoderLayer(
             parts.projection.self_attention(
-                HeadShape(self.width, self.heads),
+                shape,
                 parts.attention.build(context),
                 bias=True,
                 new_norm=parts.head_norm.build,
             ),
-            parts.feed_forward.build(self.width, 0.0),
+            parts.feed_forward.at_layer(layer).build(self.width, 0.0),
             lambda: residual(self.width, dropout, parts.norm.build),
         )

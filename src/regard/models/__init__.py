@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
 from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided
 from regard.core.config import Choices, Part
+from regard.core.roles import Role
 
 if TYPE_CHECKING:
     from torch import nn
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 class ModelPart(Part):
     """Settings of a family of models."""
+
+    roles: ClassVar[frozenset[Role]] = frozenset(Role)  # what it can do; one that does not say is taken at its word
 
     width: int = Field(256, ge=1)
     dropout: Annotated[float, Auto(lt=1)] = AUTO

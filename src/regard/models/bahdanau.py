@@ -19,7 +19,9 @@ from regard.attention.memory import Memory, join_memories, sentences_kept
 from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.attention.readers import Reader
 from regard.core.ports import Ports
+from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy
+from regard.layers import MOST_LAYERS
 from regard.layers.cells import Cell, State
 from regard.layers.embeddings import Tied
 from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
@@ -31,9 +33,11 @@ from regard.models import ModelPart
 class BahdanauConfig(EncoderDecoderPart, ModelPart):
     """A bidirectional encoder, and one cell that reads it through attention."""
 
+    roles = frozenset({Role.READS, Role.ANSWERS})
+
     kind: str = "bahdanau"
     attention: Annotated[SerializeAsAny[ReaderPart], READERS] = Field(default_factory=READERS.make)
-    encoder_layers: int = Field(1, ge=1)
+    encoder_layers: int = Field(1, ge=1, le=MOST_LAYERS)
     bidirectional: bool = True
     tied: Tied = "all"
 

@@ -20,6 +20,7 @@ from regard.attention.masks import Mask, padding
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs, States
 from regard.core.ports import OUTPUT, Ports, tokens_at
+from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy, Entrance
 from regard.layers import HEAD_NORMS, NORMS, POSITIONS, NormPart, PositionPart
 from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm, run_layer
@@ -65,6 +66,8 @@ class BertConfig(StackPart, ModelPart):
     """An encoder-only Transformer."""
 
     presets = PRESETS
+
+    roles = frozenset({Role.READS, Role.FILLS})
 
     kind: str = "bert"
     segments: int = Field(2, ge=0)  # kinds of segments (sentence A, sentence B); 0: segments have no vectors

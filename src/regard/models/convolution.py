@@ -21,8 +21,9 @@ from regard.attention.memory import Memory, join_memories, sentences_kept
 from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.core.inputs import Inputs, States
 from regard.core.ports import Ports
+from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy
-from regard.layers import EMBEDDINGS, POSITIONS, EmbeddingPart, PositionPart
+from regard.layers import EMBEDDINGS, MOST_LAYERS, POSITIONS, EmbeddingPart, PositionPart
 from regard.layers.blocks import PreNorm
 from regard.layers.convolution import CausalConvolution, GatedConvolution
 from regard.layers.dropout import Dropout
@@ -35,13 +36,15 @@ ABSOLUTE = POSITIONS.only("sinusoidal", "learned", "reversed-binary", "none")
 class ConvolutionConfig(ModelPart):
     """Stacks of gated convolutions; each decoder layer reads the source."""
 
+    roles = frozenset({Role.READS, Role.ANSWERS})
+
     kind: str = "convolution"
     embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
     position: Annotated[SerializeAsAny[PositionPart], ABSOLUTE] = Field(default_factory=ABSOLUTE.make)
     attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
     width: int = Field(128, ge=1)
-    encoder_layers: int = Field(4, ge=1)
-    decoder_layers: int = Field(4, ge=1)
+    encoder_layers: int = Field(4, ge=1, le=MOST_LAYERS)
+    decoder_layers: int = Field(4, ge=1, le=MOST_LAYERS)
     kernel: int = Field(3, ge=1)  # how many neighbours a window holds
     tied: Tied = "all"
 

@@ -15,7 +15,9 @@ from torch import Tensor, nn
 
 from regard.attention.memory import sentences_kept
 from regard.core.ports import Ports
+from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy
+from regard.layers import MOST_LAYERS
 from regard.layers.cells import State
 from regard.layers.embeddings import Tied
 from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
@@ -27,9 +29,11 @@ from regard.models import ModelPart
 class FixedContextConfig(EncoderDecoderPart, ModelPart):
     """A recurrent encoder, one vector c, a recurrent decoder."""
 
+    roles = frozenset({Role.READS, Role.ANSWERS})
+
     kind: str = "fixed-context"
-    encoder_layers: int = Field(1, ge=1)
-    decoder_layers: int = Field(1, ge=1)
+    encoder_layers: int = Field(1, ge=1, le=MOST_LAYERS)
+    decoder_layers: int = Field(1, ge=1, le=MOST_LAYERS)
     bidirectional: bool = True
     context: Literal["start", "every-step"] = "every-step"  # when the decoder sees c
     tied: Tied = "all"

@@ -12,6 +12,7 @@ from pydantic import Field, SerializeAsAny
 
 from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.core.ports import OUTPUT, Ports, tokens_at
+from regard.core.roles import Role
 from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import CausalStack, EncoderLayer
 from regard.layers.causal_transformer import CausalTransformer
@@ -46,6 +47,8 @@ class GptConfig(StackPart, ModelPart):
     """A decoder-only Transformer."""
 
     presets = PRESETS
+
+    roles = frozenset({Role.READS, Role.CONTINUES})
 
     kind: str = "gpt"
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix

@@ -16,6 +16,7 @@ from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.attention.masks import padding
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, Nodes, Ports, nodes_at
+from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy
 from regard.layers import HEAD_NORMS, NORMS, NormPart
 from regard.layers.adjacency import ADJACENCIES, AdjacencyPart, GivenBias
@@ -36,6 +37,8 @@ class GraphTransformerConfig(StackPart, ModelPart):
     """A Transformer over the nodes of a graph."""
 
     presets = PRESETS
+
+    roles = frozenset({Role.READS})
 
     kind: str = "graph-transformer"
     front: Annotated[SerializeAsAny[NodeFrontPart], NODE_FRONTS] = Field(default_factory=NODE_FRONTS.make)

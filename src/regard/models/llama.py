@@ -15,7 +15,17 @@ from regard.attention.heads import HeadShape
 from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided
 from regard.core.ports import OUTPUT, Ports, tokens_at
-from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
+from regard.core.roles import Role
+from regard.layers import (
+    FEED_FORWARDS,
+    HEAD_NORMS,
+    MOST_LAYERS,
+    NORMS,
+    POSITIONS,
+    FeedForwardPart,
+    NormPart,
+    PositionPart,
+)
 from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm
 from regard.layers.causal_transformer import CausalTransformer
 from regard.layers.stacks import settled_sizes
@@ -25,8 +35,10 @@ from regard.models import ModelPart
 class LlamaConfig(ModelPart):
     """A decoder-only Transformer; the defaults are a small one of Llama's proportions."""
 
+    roles = frozenset({Role.READS, Role.CONTINUES})
+
     kind: str = "llama"
-    layers: int = Field(4, ge=1)
+    layers: int = Field(4, ge=1, le=MOST_LAYERS)
     heads: Annotated[int, Auto(ge=1)] = AUTO
     groups: int = Field(0, ge=0)  # key/value heads; 0: as many as heads
     key_width: int = Field(0, ge=0)  # of one head; 0: width / heads
@@ -48,7 +60,7 @@ class LlamaConfig(ModelPart):
     @model_validator(mode="after")
     def _fits(self) -> LlamaConfig:
         heads = decided(self.heads, lambda: rules.heads(self.width))
-        if self.width % heads and not self.key_width:
+        if self.width % heads and self.projection.divides_width and not self.key_width:
             raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
         if self.groups and heads % self.groups:
             raise ValueError(f"{heads} heads cannot share {self.groups} key/value groups; change one of them")
@@ -66,14 +78,14 @@ class LlamaConfig(ModelPart):
         return CausalStack(layers, position, self.norm.build(self.width), self.dropout)
 
     def block(self, layer: int, max_length: int) -> EncoderLayer:
-        width = self.key_width or self.width // self.heads
-        shape = HeadShape(self.width, self.heads, self.groups, width, width)
+        shape = HeadShape(self.width, self.heads, self.groups, self.key_width, self.key_width)
+        width = self.projection.head_shape(shape).key_width
         context = AttentionContext(width, width, self.heads, max_length, layer, self.layers, causal=True)
         return EncoderLayer(
             self.projection.self_attention(
                 shape, self.attention.build(context), bias=False, new_norm=self.head_norm.build
             ),
-            self.feed_forward.build(self.width, 0.0),
+            self.feed_forward.at_layer(layer).build(self.width, 0.0),
             lambda: PreNorm(self.width, self.dropout, self.norm.build),
         )
 

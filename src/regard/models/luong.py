@@ -18,8 +18,9 @@ from regard.attention.memory import Memory, join_memories, sentences_kept
 from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.attention.readers import Reader
 from regard.core.ports import Ports
+from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy
-from regard.layers import CELLS, CellPart
+from regard.layers import CELLS, MOST_LAYERS, CellPart
 from regard.layers.cells import State
 from regard.layers.embeddings import Tied
 from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
@@ -34,10 +35,12 @@ LUONG_READERS = READERS.with_default("general")
 class LuongConfig(EncoderDecoderPart, ModelPart):
     """Recurrent stacks on both sides, and attention on top of the decoder's."""
 
+    roles = frozenset({Role.READS, Role.ANSWERS})
+
     kind: str = "luong"
     cell: Annotated[SerializeAsAny[CellPart], LUONG_CELLS] = Field(default_factory=LUONG_CELLS.make)
     attention: Annotated[SerializeAsAny[ReaderPart], LUONG_READERS] = Field(default_factory=LUONG_READERS.make)
-    layers: int = Field(1, ge=1)
+    layers: int = Field(1, ge=1, le=MOST_LAYERS)
     bidirectional: bool = False
     feeding: Literal["input", "none"] = "input"  # the last attentional state is part of the next input, or not
     tied: Tied = "all"

@@ -16,8 +16,9 @@ from torch import Tensor, nn
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs, States
 from regard.core.ports import Ports
+from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy
-from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
+from regard.layers import CELLS, EMBEDDINGS, MOST_LAYERS, CellPart, EmbeddingPart
 from regard.layers.cells import State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
@@ -29,13 +30,15 @@ from regard.models import ModelPart
 class RecurrentConfig(ModelPart):
     """Cells over the text so far."""
 
+    roles = frozenset({Role.READS, Role.CONTINUES})
+
     kind: str = "recurrent"
     cell: Annotated[SerializeAsAny[CellPart], CELLS.with_default("lstm")] = Field(
         default_factory=CELLS.with_default("lstm").make
     )
     embedding: Annotated[SerializeAsAny[EmbeddingPart], EMBEDDINGS] = Field(default_factory=EMBEDDINGS.make)
     width: int = Field(256, ge=1)
-    layers: int = Field(2, ge=1)
+    layers: int = Field(2, ge=1, le=MOST_LAYERS)
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
 
     def build(self, ports: Ports) -> Recurrent:

@@ -21,9 +21,10 @@ from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, OUTPUT, Ports, share_vocabulary, tokens_at
+from regard.core.roles import Role
 from regard.core.seams import Position
 from regard.core.seams.anatomy import Anatomy, Entrance
-from regard.layers import FEED_FORWARDS, HEAD_NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
+from regard.layers import FEED_FORWARDS, HEAD_NORMS, MOST_LAYERS, POSITIONS, FeedForwardPart, NormPart, PositionPart
 from regard.layers.blocks import DecoderLayer, EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import TokenEmbedding, VocabularyHead
@@ -47,9 +48,11 @@ class TransformerConfig(ModelPart):
 
     presets = PRESETS
 
+    roles = frozenset({Role.READS, Role.ANSWERS})
+
     kind: str = "transformer"
-    encoder_layers: int = Field(4, ge=0)
-    decoder_layers: int = Field(4, ge=1)
+    encoder_layers: int = Field(4, ge=0, le=MOST_LAYERS)
+    decoder_layers: int = Field(4, ge=1, le=MOST_LAYERS)
     heads: Annotated[int, Auto(ge=1)] = AUTO
     groups: int = Field(0, ge=0)  # key/value heads; 0: as many as heads
     key_width: int = Field(0, ge=0)  # d_k; 0: width / heads
@@ -87,7 +90,7 @@ class TransformerConfig(ModelPart):
 
     def context(self, layer: int, layers: int, max_length: int, *, causal: bool = False) -> AttentionContext:
         """What a mechanism in this layer of so many is told."""
-        width = self.key_width or self.width // self.heads
+        width = self.projection.head_shape(self.head_shape()).key_width
         return AttentionContext(width, width, self.heads, max_length, layer, layers, causal)
 
     def self_attention(self, context: AttentionContext) -> SelfHeads:
@@ -105,8 +108,8 @@ class TransformerConfig(ModelPart):
     def head_shape(self) -> HeadShape:
         return HeadShape(self.width, self.heads, self.groups, self.key_width, self.value_width)
 
-    def network(self) -> nn.Module:
-        return self.feed_forward.build(self.width, self.feed_forward_dropout)
+    def network(self, layer: int) -> nn.Module:
+        return self.feed_forward.at_layer(layer).build(self.width, self.feed_forward_dropout)
 
     def residual(self) -> nn.Module:
         return (PostNorm if self.norm == "post" else PreNorm)(self.width, self.dropout)
@@ -131,7 +134,8 @@ class Encoder(nn.Module):
             for layer in range(config.encoder_layers)
         ]
         self.layers = nn.ModuleList(
-            EncoderLayer(config.self_attention(place), config.network(), config.residual) for place in places
+            EncoderLayer(config.self_attention(place), config.network(place.layer), config.residual)
+            for place in places
         )
         self.norm = config.final_norm()
         self.recompute = False  # activation checkpointing, set by the training loop
@@ -158,7 +162,7 @@ class Decoder(nn.Module):
             DecoderLayer(
                 config.self_attention(config.context(layer, count, max_length, causal=True)),
                 config.cross_attention(config.context(layer, count, max_length)),
-                config.network(),
+                config.network(layer),
                 config.residual,
             )
             for layer in range(count)

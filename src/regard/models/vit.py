@@ -18,6 +18,7 @@ from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.attention.masks import EVERYTHING, padding
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, Arrays, Ports, arrays_at
+from regard.core.roles import Role
 from regard.core.seams import ReadsAgain
 from regard.core.seams.anatomy import Anatomy
 from regard.layers import HEAD_NORMS, NORMS, NormPart
@@ -58,6 +59,8 @@ class VitConfig(StackPart, ModelPart):
     """A Vision Transformer."""
 
     presets = PRESETS
+
+    roles = frozenset({Role.READS})
 
     kind: str = "vit"
     front: Annotated[SerializeAsAny[ArrayFrontPart], ARRAY_FRONTS] = Field(default_factory=ARRAY_FRONTS.make)

@@ -11,7 +11,7 @@ from typing import Any
 from torch import Tensor
 
 from regard.core.errors import RunError
-from regard.core.files import read_object, sha256_of, unreadable, write_json, write_text
+from regard.core.files import parse_json, read_object, sha256_of, unreadable, write_json, write_text
 from regard.data.corpus import Corpus
 from regard.data.examples import Recordable
 from regard.data.modalities.text.vocabularies import JOINT, SOURCE, TARGET
@@ -58,7 +58,7 @@ def matches_saved(file: Path, drawn: Iterable[Recordable]) -> bool:
 def kept_examples(file: Path) -> list[dict[str, Any]]:
     try:
         lines = file.read_text(encoding="utf-8").split("\n")  # a text may hold other ends of lines
-        held = [json.loads(line) for line in lines if line]
+        held = [parse_json(line) for line in lines if line]
     except OSError as error:
         raise unreadable(file, error) from error
     except ValueError:  # no JSON, or no UTF-8

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from regard.core.errors import RunError
-from regard.core.files import write_text
+from regard.core.files import parse_json, write_text
 from regard.core.packages import optional
+from regard.runs.folder import RunFolder
 
 
 class SilentObserver:
@@ -51,7 +52,7 @@ class MetricsFile(SilentObserver):
         lines = []
         for text in self.path.read_text(encoding="utf-8").splitlines():
             try:
-                lines.append(json.loads(text))
+                lines.append(parse_json(text))
             except json.JSONDecodeError:
                 continue  # the line that a kill cut in two
         return lines
@@ -71,9 +72,11 @@ class MetricsFile(SilentObserver):
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(line) + "\n")
         except OSError as error:
+            from regard.training import checkpoints  # which needs torch, and whoever only observes does not
+
             raise RunError(
-                f"{self.path} could not be written: {error}; what the last checkpoint holds is safe. "
-                "Free some space, then continue with --resume"
+                f"{self.path} could not be written: {error}. "
+                + checkpoints.after_free_space(RunFolder(self.path.parent).checkpoints)
             ) from error
 
 

@@ -35,6 +35,8 @@ from regard.tasks import TASKS, TaskPart
 from regard.training.config import Extent, TrainingConfig
 
 SETS = "sets.toml"
+SAYS_SOMETHING = ("data", "model", "task")
+"""Tables of which a recipe has at least one; nobody meant a file that has none."""
 
 
 class Recipe(Config):
@@ -55,9 +57,24 @@ class Recipe(Config):
     training: TrainingConfig = Field(default_factory=lambda: TrainingConfig())
     decoding: Annotated[SerializeAsAny[Strategy], STRATEGIES] = Field(default_factory=STRATEGIES.make)
 
+    def check_fit(self) -> None:
+        """Refuses a task that this model is none for."""
+        if self.task.needs not in self.model.roles:
+            raise RecipeError(misfit(self.task, self.model))
+
+    def unused(self) -> dict[str, str]:
+        unused: dict[str, str] = {}
+        if not self.task.generates:
+            unused["decoding"] = f"task.kind = {self.task.kind!r} does not write its answers token by token"
+        if not self.input.is_text:
+            unused["tokenizer"] = f"where input.kind = {self.input.kind!r} no text is read or written"
+        elif self.task.one_sided:
+            unused["tokenizer.joint"] = f"task.kind = {self.task.kind!r} has texts of one kind only"
+        return unused
+
     def tables(self) -> dict[str, Any]:
         """Every default that the run uses written out; tables that it does not use are left out."""
-        return self.model_dump(exclude={"input"} if self.input.is_text else {"tokenizer", "decoding"})
+        return self.model_dump(exclude={"input"} if self.input.is_text else None)
 
     def to_toml(self) -> str:
         return to_toml(self.tables())
@@ -84,6 +101,11 @@ class Recipe(Config):
         """A shipped recipe by name, or a file, with ``--set`` overrides."""
         path, settings = find(recipe), list(settings)
         held = read_recipe(path)
+        if not any(table in held.tree or keys_below(table, settings) for table in SAYS_SOMETHING):
+            raise RecipeError(
+                f"{path} says nothing of what is learned: it has none of the tables {', '.join(SAYS_SOMETHING)}; write "
+                "one (see: regard recipes show small-world), or have one written: regard init FILE --out recipe.toml"
+            )
         tree = override({"name": path.stem, **held.tree}, settings, cls)
         return cls._parsed(tree, str(recipe), held.base, settings, whole=held.whole)
 
@@ -102,14 +124,7 @@ class Recipe(Config):
         """
         check_renamed(tree, where)
         made = parse(cls, tree, where, drop_overridden(settings, whole=whole))
-        unused = [] if made.input.is_text else [name for name in ("tokenizer", "decoding") if name in tree]
-        if keys_below("input", settings):  # what the recipe says beside it makes way
-            unused = [name for name in unused if keys_below(name, settings)]
-        if unused:
-            raise RecipeError(
-                f"{where}: [{'] and ['.join(unused)}] have no effect where input.kind = {made.input.kind!r}: no text "
-                "is read or written; leave them out"
-            )
+        made.check_fit()
         return made.model_copy(update={"data": made.data.located(base, keys_below("data", settings))})
 
     @classmethod
@@ -124,6 +139,16 @@ class Recipe(Config):
             tree, whole = override(upgraded(recipe), settings, cls), "format" in recipe
             return cls._parsed(tree, "recipe", Path.cwd(), settings, whole=whole)
         return cls.read(recipe, settings)
+
+
+def misfit(task: TaskPart, model: ModelPart) -> str:
+    """Why a model is none for a task, and which are."""
+    models = [kind for kind in MODELS.kinds() if task.needs in MODELS.resolve(kind).roles]
+    tasks = [kind for kind in TASKS.kinds() if TASKS.resolve(kind).needs in model.roles]
+    return (
+        f"task.kind = {task.kind!r} needs a model that {task.needs.value}, which model.kind = {model.kind!r} does not; "
+        f"choose model.kind = {' or '.join(map(repr, models))}, or another task.kind: {', '.join(tasks)}"
+    )
 
 
 def keys_below(table: str, settings: Iterable[str]) -> list[str]:

@@ -10,7 +10,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.core.config import Config, override, parse
+from regard.core.config import Config, drop_overridden, override, parse
 from regard.core.errors import RecipeError, RunError, enumerate_problems
 from regard.core.seams import HasGrid, Interpolates, Observer
 from regard.data.modalities.both import Modalities
@@ -37,6 +37,14 @@ class StartConfig(Config):
     unknown: float = Field(0.05, ge=0, le=1)  # the largest share of unknown pieces with which a tokenizer fits
     frozen: tuple[str, ...] = ()  # names of weights that stay as they are, as in ["embedding*", "layers.0.*"]
     adapters: AdapterConfig = Field(default_factory=AdapterConfig)
+
+    def unused(self) -> dict[str, str]:
+        if not self.run:
+            reason = "start.run names no run to start from (--from names one)"
+            return dict.fromkeys(("taken", "pieces", "unknown"), reason)
+        if self.pieces == "carried":
+            return {"unknown": 'pieces = "carried", so the pieces are learned from these very texts'}
+        return {}
 
 
 class Origin(NamedTuple):
@@ -77,7 +85,8 @@ def start_from(recipe: Any, settings: Iterable[str] = ()) -> Any:
         if "dropout" in tree["tokenizer"]:
             tree["tokenizer"]["dropout"] = recipe.tokenizer.pair_dropout
     own = [setting for setting in settings if setting.strip().startswith(("model.", "input."))]
-    return parse(type(recipe), override(tree, own, type(recipe)), where=f"the recipe started from {recipe.start.run}")
+    where = f"the recipe started from {recipe.start.run}"
+    return parse(type(recipe), override(tree, own, type(recipe)), where, drop_overridden(own, whole=True))
 
 
 def check_vocabulary(start: StartConfig, modalities: Modalities, corpus: Any) -> None:

@@ -28,6 +28,7 @@ from regard.runs.fitting import fit_to_inputs
 from regard.runs.folder import RunFolder
 from regard.runs.integrity import read_summary, save_held_out, write_summary
 from regard.runs.journal import MetricsFile, TensorBoard
+from regard.runs.memory import check_memory, count_parameters, told_of_memory
 from regard.runs.pretrained_vectors import load_pretrained_vectors
 from regard.runs.recipe import Recipe
 from regard.runs.starting import Origin, check_vocabulary, freeze, load_pretrained, start_from
@@ -67,6 +68,7 @@ def train(
     """
     settings = [*settings, *([f"start.run={json.dumps(str(start))}"] if start else [])]
     made = start_from(Recipe.of(recipe, settings), settings)
+    made.check_fit()
     folder = RunFolder(Path(out or Path("runs") / (made.name or "run")))
     machine.tune_allocator()
     machine.set_threads(made.training.threads)
@@ -81,13 +83,14 @@ def train(
     if resume and folder.summary.exists() and folder.weights.exists():
         return _finished(folder)
     try:
-        loop = prepare(made, folder, ranks, observers, decide)
-        if resume and was_empty:
-            loop.observers.on_message(f"there is nothing to resume in {folder.path}: a new run begins")
-        elif resume:
-            loop.resume()
-        loop.run()
-    except RegardError:
+        with told_of_memory():
+            loop = prepare(made, folder, ranks, observers, decide)
+            if resume and was_empty:
+                loop.observers.on_message(f"there is nothing to resume in {folder.path}: a new run begins")
+            elif resume:
+                loop.resume()
+            loop.run()
+    except (RegardError, KeyboardInterrupt):
         if was_empty and ranks.is_main and (loop is None or loop.progress.step <= 1):
             folder.empty()  # nothing was trained yet: with other settings the same place will do
         raise
@@ -147,18 +150,14 @@ def gather(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, told: Observ
 
 def resolve_auto(recipe: Recipe, gathered: Gathered) -> Recipe:
     """A recipe with every "auto" decided by the data that was gathered."""
-    return recipe.settled(gathered.extent, lambda: count_parameters(recipe, gathered.task.ports()))
-
-
-def count_parameters(recipe: Recipe, ports: Ports) -> int:
-    """How many a recipe's model has; none of them is made."""
-    with torch.device("meta"):
-        return sum(weight.numel() for weight in recipe.model.build(ports).parameters())
+    return recipe.settled(gathered.extent, lambda: count_parameters(recipe.model, gathered.task.ports()))
 
 
 def new_loop(gathered: Gathered, folder: RunFolder, ranks: machine.Ranks, told: Observers) -> Loop:
     """A new model and its training; what of the recipe was undecided is decided, and written."""
-    recipe, task = resolve_auto(gathered.recipe, gathered), gathered.task
+    device, task = machine.choose_device(gathered.recipe.device), gathered.task
+    check_memory(gathered.recipe.model, task.ports(), device)
+    recipe = resolve_auto(gathered.recipe, gathered)
     if ranks.is_main:
         write_text(folder.recipe, recipe.to_toml())
     model = headed(recipe, task)
@@ -170,7 +169,6 @@ def new_loop(gathered: Gathered, folder: RunFolder, ranks: machine.Ranks, told: 
     load_pretrained(recipe.start, model, gathered.modalities, folder.checkpoints, told)
     adapt(recipe, model)
     freeze(model, recipe.start.frozen)
-    device = machine.choose_device(recipe.device)
     model.to(device)
     return Loop(model, task, recipe.training, recipe.seed, folder.checkpoints, device, ranks=ranks, observers=told)
 
@@ -267,16 +265,16 @@ def _finish(loop: Loop, folder: RunFolder, *, merge: bool) -> Trained:
         weights_sha256=checkpoints.weights_hash(weights),
     )
     if loop.ranks.is_main:
-        try:
-            _write_weights(folder.weights, weights)
-        except OSError as error:
-            raise RunError(f"{folder.weights} could not be written: {error}") from error
+        write_weights(folder.weights, weights)
         write_summary(folder, asdict(trained))
     loop.ranks.barrier()
     return trained
 
 
-def _write_weights(path: Path, weights: dict[str, torch.Tensor]) -> None:
+def write_weights(path: Path, weights: dict[str, torch.Tensor]) -> None:
     from regard.core.files import write_atomically
 
-    write_atomically(path, lambda part: checkpoints.save_tensors(part, weights))
+    try:
+        write_atomically(path, lambda part: checkpoints.save_tensors(part, weights))
+    except OSError as error:
+        raise RunError(f"{path} could not be written: {error}") from error

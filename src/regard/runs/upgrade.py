@@ -15,6 +15,9 @@ from regard.core.errors import RecipeError, enumerate_problems
 from regard.runs.format_2 import keys_of_format_1, to_format_2
 from regard.runs.format_3 import to_format_3
 
+NEEDED = ("model", "task")
+"""Tables of every run."""
+
 FORMAT = 3
 """What is written today."""
 
@@ -43,6 +46,11 @@ def read_recipe(path: Path) -> RecipeTree:
 def read_run_recipe(path: Path) -> Tree:
     """The recipe of a run folder."""
     tree = read_toml(path)
+    missing = [f"[{name}]" for name in NEEDED if name not in tree]
+    if missing:
+        raise RecipeError(
+            f"{path} is not whole: a run writes its recipe complete, and {', '.join(missing)} is missing; restore it"
+        )
     return upgraded({**tree, "format": tree.get("format", 1)}, str(path))
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from regard.core.config import Choices, Part
 from regard.core.metrics import Metric
+from regard.core.roles import Role
 
 if TYPE_CHECKING:
     from typing import Self
@@ -23,6 +24,10 @@ class TaskPart(Part):
     mixes: ClassVar[bool] = False  # whether training inputs may be mixed: their answers then are mixtures, too
 
     generates: ClassVar[bool] = False  # whether answers are written token by token, as ``session.options`` says
+
+    one_sided: ClassVar[bool] = False  # whether all its texts are of one kind, so that there is one tokenizer
+
+    needs: ClassVar[Role] = Role.READS  # what its model must be able to do
 
     explains_itself: ClassVar[bool] = False  # whether training ends with a page about what was learned
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -30,7 +30,7 @@ from regard.data.modalities.text.enclosing import Keep
 from regard.data.tables import distinct
 from regard.layers.headed import ClassHead, Pool, Pooling
 from regard.tasks import TaskPart
-from regard.tasks.labels import check_known_labels, check_two_labels
+from regard.tasks.labels import check_distinct_labels, check_known_labels, check_two_labels
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
 from regard.tasks.reading import check_length, logits_of
@@ -63,6 +63,8 @@ class ClassificationConfig(TaskPart):
     accuracy = "accuracy"
     mixes = True
 
+    one_sided = True
+
     kind: str = "classification"
     labels: tuple[str, ...] = ()
     max_length: int = Field(0, ge=0)  # tokens of a text, symbols included; 0: 256 of a text, a whole picture
@@ -71,6 +73,11 @@ class ClassificationConfig(TaskPart):
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     balance: Literal["none", "classes"] = "none"  # classes: rare ones weigh as much as frequent ones
+
+    @model_validator(mode="after")
+    def _names_labels_once(self) -> Self:
+        check_distinct_labels(self.labels)
+        return self
 
     def resolved(self, corpus: Corpus[Any]) -> ClassificationConfig:
         """With the labels that the data has."""

@@ -20,6 +20,13 @@ class HasOrigin(Protocol):
     def origin(self) -> str: ...
 
 
+def check_distinct_labels(labels: Sequence[str]) -> None:
+    """Those that a recipe names; a class that is named twice would be two."""
+    twice = sorted({label for label in labels if labels.count(label) > 1})
+    if twice:
+        raise ValueError(f"labels names {', '.join(map(repr, twice))} more than once; name every class once")
+
+
 def check_two_labels(labels: Sequence[str]) -> None:
     if len(labels) < 2:
         raise DataError(

@@ -20,11 +20,12 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from regard.core.answers import Answer
-from regard.core.batch import Examples, TokenBatch
+from regard.core.batch import Examples, TokenBatch, row_lengths
 from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
 from regard.core.metrics import Metric, share
 from regard.core.probe import UNKNOWN, Probe
+from regard.core.roles import Role
 from regard.core.seams import ConstantSizeState, Decodable, max_length_of
 from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
@@ -59,6 +60,7 @@ class LanguageModelConfig(TaskPart):
     """What comes next in running text."""
 
     generates = True
+    needs = Role.CONTINUES
     explains_itself = True
     headline = (
         Metric("bits_per_character", "bits per character", higher_is_better=False),
@@ -66,6 +68,8 @@ class LanguageModelConfig(TaskPart):
         share("token_accuracy", "token accuracy"),
     )
     accuracy = "token_accuracy"
+
+    one_sided = True
 
     kind: str = "language-model"
     context: int = Field(256, ge=1)  # tokens that are read at once
@@ -155,6 +159,10 @@ class WindowBatch(TokenBatch):
     segments_BT: Tensor | None
     place: int
 
+    @property
+    def written_lengths_B(self) -> Tensor:
+        return row_lengths(self.real_N, self.tokens_BT)
+
 
 class LanguageModelling(RunningTextTask):
     """The task over one corpus of running text."""
@@ -164,7 +172,7 @@ class LanguageModelling(RunningTextTask):
     def __init__(
         self, config: LanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
-        super().__init__(corpus, vocabularies, seed)
+        super().__init__(corpus, vocabularies, seed, config.context)
         self.config = config
         self.additive = not config.carry  # what a stream remembers belongs to the batch before
         self._held: dict[bool, tuple[int, Any]] = {}  # training or not: the last place, and what is remembered there

@@ -20,6 +20,7 @@ from regard.core.errors import DataError, OptionError, RecipeError, enumerate_pr
 from regard.core.inputs import Inputs
 from regard.core.metrics import Metric, share
 from regard.core.probe import UNKNOWN, Probe
+from regard.core.roles import Role
 from regard.core.seams import GuessesWords, RelatesTexts, max_length_of
 from regard.core.seams.task import Session, Sums
 from regard.core.yardsticks import Yardstick
@@ -63,6 +64,9 @@ class MaskedLanguageModelConfig(TaskPart):
         Metric("pseudo_perplexity", "pseudo-perplexity", digits=2, higher_is_better=False),
     )
     accuracy = "masked_accuracy"
+
+    one_sided = True
+    needs = Role.FILLS
 
     kind: str = "masked-language-model"
     context: int = Field(128, ge=3)  # tokens that are read at once, the symbols around a text among them
@@ -127,7 +131,7 @@ class MaskedLanguageModelling(RunningTextTask):
     def __init__(
         self, config: MaskedLanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
-        super().__init__(corpus, vocabularies, seed)
+        super().__init__(corpus, vocabularies, seed, config.context)
         self.config = config
 
     # -- examples and batches -------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from regard.decoding.engine import TorchEngine
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.brackets import bracket_scores, paired_brackets
 from regard.tasks.metrics.text import exact_match
-from regard.tasks.pairs.encoded_pairs import EncodedPair
+from regard.tasks.pairs.encoded_pairs import EncodedPair, check_pairs
 from regard.tasks.scores import teacher_forced
 from regard.tasks.translation import PairBatch, TeacherForcing, Translation, TranslationConfig
 from regard.tasks.yardsticks import sampled_trees, tree_yardsticks
@@ -51,6 +51,7 @@ class ParsingConfig(TeacherForcing):
     kind: str = "parsing"
 
     def build(self, corpus: Corpus, modalities: Modalities, seed: int) -> Parsing:
+        check_pairs(corpus, self.kind)
         check_linearised(corpus)
         check_lossless(corpus, modalities.vocabularies)
         settings = TranslationConfig(**self.model_dump(exclude={"kind"}))

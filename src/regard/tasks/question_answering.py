@@ -73,6 +73,8 @@ class QuestionAnsweringConfig(TaskPart):
     headline = (share("f1", "F1"), share("exact_match", "exact match"))
     accuracy = "span_accuracy"
 
+    one_sided = True
+
     kind: str = "question-answering"
     max_length: int = Field(384, ge=8)  # tokens of a window: question, context and the symbols around them
     stride: int = Field(128, ge=1)  # tokens from the start of a window to that of the next
@@ -90,7 +92,17 @@ class QuestionAnsweringConfig(TaskPart):
         if self.unanswerable != "auto":
             return self
         silent = any(not one.answers for one in corpus.splits.get("train", ()) if isinstance(one, Asked))
+        if self.threshold and not silent:
+            raise DataError(
+                "task.threshold has no effect: every training question has an answer, so the model always gives one; "
+                'leave it out, or set task.unanswerable = "yes"'
+            )
         return self.model_copy(update={"unanswerable": "yes" if silent else "no"})
+
+    def unused(self) -> dict[str, str]:
+        if self.unanswerable != "no":
+            return {}
+        return {"threshold": 'with unanswerable = "no" an answer is always given'}
 
     def unresolved(self) -> QuestionAnsweringConfig:
         return self.model_copy(update={"unanswerable": "auto"})

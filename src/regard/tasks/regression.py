@@ -57,6 +57,8 @@ class RegressionConfig(TaskPart):
         Metric("r_squared", "R²"),
     )
 
+    one_sided = True
+
     kind: str = "regression"
     names: tuple[str, ...] = ()  # of the numbers, where there are several
     mean: tuple[float, ...] = ()  # of each number; (): that of the training data

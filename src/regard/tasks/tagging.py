@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
-from pydantic import Field
+from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -32,7 +32,7 @@ from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.wording import random_texts
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
-from regard.tasks.labels import check_known_labels, check_two_labels
+from regard.tasks.labels import check_distinct_labels, check_known_labels, check_two_labels
 from regard.tasks.metrics.entities import OUTSIDE, Span, invalid_tags, is_bio, spans, tag_scores
 from regard.tasks.probing import check_enclosed, check_no_target, max_probe_length, text_probe
 from regard.tasks.reading import READ_AT_ONCE, check_length, logits_of
@@ -50,6 +50,8 @@ class TaggingConfig(TaskPart):
     headline = (share("entity_f1", "entity F1"), share("accuracy", "accuracy"), share("macro_f1", "macro F1"))
     accuracy = "accuracy"
 
+    one_sided = True
+
     kind: str = "tagging"
     labels: tuple[str, ...] = ()
     scheme: Literal["auto", "plain", "bio"] = "auto"  # auto: bio where all tags are O, B-… or I-…
@@ -57,6 +59,11 @@ class TaggingConfig(TaskPart):
     max_length: int = Field(256, ge=4)  # tokens that are read at once, the symbols around them among them
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
     label_smoothing: float = Field(0.0, ge=0, lt=1)
+
+    @model_validator(mode="after")
+    def _names_labels_once(self) -> Self:
+        check_distinct_labels(self.labels)
+        return self
 
     def resolved(self, corpus: Corpus[Tagged]) -> TaggingConfig:
         """With the labels that the data has."""

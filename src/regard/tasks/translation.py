@@ -14,12 +14,13 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.core.answers import Answer
-from regard.core.batch import Examples, TokenBatch, move
+from regard.core.batch import Examples, TokenBatch, move, row_lengths
 from regard.core.errors import InputError, OptionError
 from regard.core.inputs import Inputs
 from regard.core.metrics import Details, Metric, share
 from regard.core.ports import Ports
 from regard.core.probe import Probe, Search
+from regard.core.roles import Role
 from regard.core.seams import Decodable, Hypothesis, max_lengths_of
 from regard.core.seams.anatomy import anatomy_of
 from regard.core.seams.task import Session, Sums
@@ -43,7 +44,7 @@ from regard.tasks.metrics.bleu import Comparison, check_bleu_tokenizer, paired_s
 from regard.tasks.metrics.classes import paired_hits
 from regard.tasks.metrics.lengths import by_length
 from regard.tasks.pairs.alignment import best_head, error_rate
-from regard.tasks.pairs.encoded_pairs import EncodedPair, EncodedPairs
+from regard.tasks.pairs.encoded_pairs import EncodedPair, EncodedPairs, check_pairs
 from regard.tasks.probing import check_probe_length, vocabulary_logits
 from regard.tasks.scores import leading_scores, teacher_forced, text_figures, text_scores
 from regard.tasks.yardsticks import pair_yardsticks
@@ -54,6 +55,7 @@ class TeacherForcing(TaskPart):
 
     cuts_anew = True
     generates = True
+    needs = Role.ANSWERS
 
     accuracy = "token_accuracy"
 
@@ -78,6 +80,7 @@ class TranslationConfig(TeacherForcing):
     bleu_tokenize: Literal["13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab"] = "13a"
 
     def build(self, corpus: Corpus, modalities: Modalities, seed: int) -> Translation:
+        check_pairs(corpus, self.kind)
         return Translation(self, corpus, modalities.vocabularies, seed)
 
 
@@ -88,6 +91,10 @@ class PairBatch(TokenBatch):
     source_BS: Tensor
     source_lengths_B: Tensor
     target_in_BT: Tensor
+
+    @property
+    def written_lengths_B(self) -> Tensor:
+        return row_lengths(self.real_N, self.target_in_BT)
 
 
 class Translation:

@@ -87,9 +87,15 @@ def save(folder: Path, weights: dict[str, Tensor], optimizer: dict[str, Tensor],
     except (OSError, RunError) as error:
         shutil.rmtree(part, ignore_errors=True)
         raise RunError(
-            f"checkpoint {folder} could not be written: {error}; the checkpoints before it are untouched. "
-            "Free some space, then continue with --resume"
+            f"checkpoint {folder} could not be written: {error}. {after_free_space(folder.parent)}"
         ) from error
+
+
+def after_free_space(folder: Path) -> str:
+    """What to do once a full disk has room again: there may be checkpoints to go on from, or none."""
+    if folders(folder):
+        return "What is in the checkpoints is safe: free some space, then continue with --resume"
+    return "There is no checkpoint yet: free some space, then train anew, with another --out if this one holds files"
 
 
 def state_hash(state: dict[str, Any]) -> str:

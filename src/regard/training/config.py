@@ -13,6 +13,9 @@ from regard.core.batch import Examples
 from regard.core.config import Config
 from regard.training import OPTIMIZERS, SCHEDULES, OptimizerPart, SchedulePart
 
+MOST_THREADS = 1024
+"""With tens of thousands the system gives a process no more, and it ends at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Extent:
@@ -40,7 +43,7 @@ class TrainingConfig(Config):
     precision: Literal["float32", "bfloat16", "auto"] = "float32"  # of products; auto: bfloat16 where it is fast
     recompute: bool = False  # activation checkpointing: less memory, a third more work
     compile: bool = False
-    threads: int = Field(0, ge=0)
+    threads: int = Field(0, ge=0, le=MOST_THREADS)
     validate_every: Annotated[int, Auto(ge=1)] = AUTO
     checkpoint_every: Annotated[int, Auto(ge=1)] = AUTO
     log_every: int = Field(10, ge=1)
@@ -51,6 +54,11 @@ class TrainingConfig(Config):
     tensorboard: bool = False
     optimizer: Annotated[SerializeAsAny[OptimizerPart], OPTIMIZERS] = Field(default_factory=OPTIMIZERS.make)
     schedule: Annotated[SerializeAsAny[SchedulePart], SCHEDULES] = Field(default_factory=SCHEDULES.make)
+
+    def unused(self) -> dict[str, str]:
+        if self.final == "average":
+            return {}
+        return {"average": f'final = "{self.final}" averages nothing (final = "average" does)'}
 
     def settled(self, width: int, extent: Extent) -> Self:
         """The same for a model of this width and so much data, nothing left to be decided."""

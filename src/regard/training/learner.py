@@ -25,7 +25,7 @@ class Learner(nn.Module):
         self.task = task
 
     def forward(self, batch: Batch) -> Sums:
-        with collected_penalties() as penalties:
+        with collected_penalties(batch.written_lengths_B) as penalties:
             sums = self.task.sums(self.model, batch)
         if not penalties:
             return sums

@@ -19,7 +19,7 @@ from regard.core.errors import TrainingError
 from regard.core.penalties import PENALTY
 from regard.core.precision import repeated_products
 from regard.core.seams.capabilities import Derives, Samples, Stateful
-from regard.core.seams.modules import Recomputes
+from regard.core.seams.modules import CountsSteps, Recomputes
 from regard.core.seams.task import Sums, Task
 from regard.data.batching import epoch_order, in_length_order, parts
 from regard.data.prefetch import prefetch
@@ -94,6 +94,7 @@ class Loop:
         for module in self.model.modules():
             if isinstance(module, Recomputes):
                 module.recompute = self.config.recompute
+        self.counting = {name: one for name, one in self.model.named_modules() if isinstance(one, CountsSteps)}
         self.dropouts = [module for module in self.model.modules() if isinstance(module, Dropout)]
 
     # -- the loop itself ------------------------------------------------------------------------------------
@@ -190,6 +191,7 @@ class Loop:
         self.optimizer.scale(factor)
         with self.products():
             self.optimizer.step()
+        counted = self.end_step()
         seconds = time.perf_counter() - began + self.collating
         self.collating = 0.0
         progress.seconds += seconds
@@ -201,8 +203,21 @@ class Loop:
             "tokens": float(tokens),
             "seconds": seconds,
             "epoch": float(progress.epoch),
+            **counted,
         }
         self.observers.on_step(progress.step, figures)
+
+    def end_step(self) -> dict[str, float]:
+        """What modules counted in the whole step, told to them once; their figures, by name."""
+        if not self.counting:
+            return {}
+        own = {(name, what): count for name, one in self.counting.items() for what, count in one.step_counts().items()}
+        counts = self.ranks.all_reduce({f"{name}/{what}": count for (name, what), count in own.items()})
+        figures: dict[str, float] = {}
+        for name, one in self.counting.items():
+            told = {what: counts[f"{name}/{what}"] for owner, what in own if owner == name}
+            figures |= {f"{name}.{what}": figure for what, figure in one.end_step(told).items()}
+        return figures
 
     def gradients(self, batches: Sequence[Batch]) -> tuple[float, float]:
         """The gradient of the mean loss over the global batch, with what layers add; returns it and the norm."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import math
 import os
 import platform
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,6 +20,7 @@ from regard.core.errors import OptionError
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # glibc's numbers for mallopt
 ONE_GIBIBYTE = 1 << 30
+MEMORY, LIMIT = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
 
 
 def choose_device(name: str) -> torch.device:
@@ -47,6 +50,25 @@ def tune_allocator() -> bool:
         return bool(taken and libc.mallopt(M_TRIM_THRESHOLD, 2 * ONE_GIBIBYTE - 1))
     except (OSError, AttributeError):
         return False
+
+
+def available_memory(device: torch.device) -> float:
+    """Bytes that a process may still take there; infinite where nobody says."""
+    if device.type == "cuda":
+        return float(torch.cuda.mem_get_info(device)[0])
+    if device.type != "cpu":
+        return math.inf
+    free = [1024 * _first_number(MEMORY, name) for name in ("MemAvailable:", "SwapFree:")]
+    return min(sum(free), _first_number(LIMIT))
+
+
+def _first_number(path: Path, name: str = "") -> float:
+    """The number in a file of the system, or behind a name in it; infinite where there is none."""
+    try:
+        words = path.read_text(encoding="ascii").split()
+        return float(words[words.index(name) + 1 if name else 0])
+    except (OSError, ValueError, IndexError):
+        return math.inf
 
 
 def set_threads(threads: int) -> None:

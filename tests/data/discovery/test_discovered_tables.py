@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from regard.core.config import parse
+from regard.data import DATA
 from regard.data.discovery.found import TextFacts
+from regard.data.ledger import Ledger
 from tests.data.discovery.looked import look, refusal, row, sentence, table, told, write
 
 
@@ -188,13 +191,6 @@ def test_three_columns_of_texts_and_two_of_labels_are_asked_about(tmp_path: Path
     assert "not used: first kind" in told(look(tmp_path, "b.csv", label_column="other"))
 
 
-def test_numbers_to_be_estimated_are_no_task_yet(tmp_path: Path) -> None:
-    write(tmp_path, {"a.csv": "text,price\n" + "".join(f"{sentence(n)},{n * 1.37:.2f}\n" for n in range(80))})
-    message = refusal(tmp_path, "a.csv")
-    assert "'price' is a number, and there is no task yet that learns to estimate numbers; divided into" in message
-    assert "  --task language-model --text-column text" in message
-
-
 def test_a_label_of_its_own_for_every_row_is_refused_with_advice(tmp_path: Path) -> None:
     write(tmp_path, {"a.csv": "text,name\n" + "".join(f"{sentence(n)},n{n}x\n" for n in range(300))})
     message = refusal(tmp_path, "a.csv", label_column="name")
@@ -206,7 +202,7 @@ def test_tables_of_numbers_and_of_objects_are_told_for_what_they_are(tmp_path: P
     numbers = "label,a,b\n" + "".join(f"{n % 3},{n * 1.7:.2f},{n * 2.3:.2f}\n" for n in range(90))
     write(tmp_path, {"a.csv": numbers})
     message = refusal(tmp_path, "a.csv")
-    assert "a.csv: no column has texts; tables of numbers (measurements, pixels, series) cannot be learned" in message
+    assert "no column has texts, paths of pictures or sounds, or times; tables of measurements alone cannot" in message
     write(tmp_path, {"b.jsonl": "".join(row(id=str(n), translation={"en": sentence(n), "de": "x"}) for n in range(30))})
     message = refusal(tmp_path, "b.jsonl")
     assert "'translation' holds lists or objects, and no column has texts" in message
@@ -232,7 +228,7 @@ def test_names_of_a_pair_go_before_what_its_columns_look_like(tmp_path: Path) ->
         ({"task": "tagging"}, "tagging needs a column of words and one of tags"),
         ({"task": "question-answering"},
          "question answering needs the columns question, context and answer; it has text"),
-        ({"task": "parsing"}, "seems to be a table of rows and columns, which is for classification, translation"),
+        ({"task": "parsing"}, "seems to be a table of rows and columns, which is for classification, regression"),
         ({"task": "clasification"},
          "task 'clasification' (did you mean 'classification'?) cannot be set up from files"),
         ({"source_column": "text", "target_column": "text"}, "--source-column and --target-column both name 'text'"),
@@ -334,11 +330,43 @@ def test_a_test_file_without_labels_is_refused_where_it_was_named_and_told_where
     assert found.data["test_size"] == 4
 
 
-def test_a_column_that_names_splits_is_told(tmp_path: Path) -> None:
-    rows = [f"{sentence(n)},{'ab'[n % 2]},{'train' if n % 5 else 'test'}" for n in range(40)]
+def test_a_column_that_names_splits_divides_the_rows(tmp_path: Path) -> None:
+    words = ("valid", "train", "train", "test", "train")
+    rows = [f"{sentence(n)},{'ab'[n % 2]},{words[n % 5]}" for n in range(40)]
     write(tmp_path, {"a.csv": "\n".join(["text,label,split", *rows])})
-    (warning,) = look(tmp_path).warnings
-    assert "column 'split' seems to say which split a row belongs to (test, train); it is not read" in warning
+    found = look(tmp_path)
+    assert found.examples == {"train": 24, "validation": 8, "test": 8}
+    path = str(tmp_path / "a.csv")
+    assert found.data["train"] == {"file": path, "rows": "split=train"}
+    assert found.data["validation"] == {"file": path, "rows": "split=valid"}
+    assert "'split' says which split a row belongs to: train 24, valid 8, test 8" in found.reasons
+    assert not found.warnings
+    assert "not used" not in told(found)
+
+
+def test_what_is_scored_later_needs_no_column_of_splits(tmp_path: Path) -> None:
+    rows = [f"{sentence(n)},{'ab'[n % 2]},{'train' if n % 5 else 'test'}" for n in range(40)]
+    write(tmp_path, {"a.csv": "\n".join(["text,label,split", *rows]), "new.csv": f"text,label\n{sentence(99)},a\n"})
+    part = parse(DATA.resolve("labelled"), dict(look(tmp_path, "a.csv").data))
+    table = part.table_for([str(tmp_path / "new.csv")])  # type: ignore[attr-defined]
+    assert "rows" not in table
+    corpus = parse(DATA.resolve("labelled"), table).load_test("new", Ledger())  # type: ignore[attr-defined]
+    assert [one.label for one in corpus.splits["new"]] == ["a"]
+
+
+@pytest.mark.parametrize(
+    "words, why",
+    [
+        (("train", "train", "train", "test", "other"), "8 rows have something else in it"),
+        (("train", "val", "validation", "train", "train"), "one value for each split is needed"),
+        (("dev", "dev", "test", "dev", "test"), "one value for each split is needed, and one of them train"),
+    ],
+)
+def test_a_column_that_names_splits_halfway_is_told(words: tuple[str, ...], why: str, tmp_path: Path) -> None:
+    rows = [f"{sentence(n)},{'ab'[n % 2]},{words[n % 5]}" for n in range(40)]
+    write(tmp_path, {"a.csv": "\n".join(["text,label,split", *rows])})
+    (warning,) = look(tmp_path, text_column="text", label_column="label").warnings
+    assert f"column 'split' seems to say which split a row belongs to; it is not read: {why}" in warning
 
 
 def test_a_large_table_is_measured_in_evenly_taken_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

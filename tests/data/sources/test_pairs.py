@@ -192,7 +192,7 @@ def test_what_is_written_out_is_short_and_read_as_the_same():
     part = parse(PairFiles, tree)
     assert part.model_dump() == {
         "kind": "pairs", "source_column": "auto", "target_column": "auto", "folder": ".", "overlap": "warn",
-        "separator": "auto", "quotes": "auto",
+        "separator": "auto", "quotes": "auto", "rows": "",
         "train": "a.tsv", "validation": ["b.tsv", parallel("c")], "test": [],
         "test_size": 0,
     }  # fmt: skip

@@ -32,6 +32,8 @@ class Blockwise(MatrixMechanism):
     kernel of the same idea.
     """
 
+    reads_products = True
+
     def __init__(self, block: int) -> None:
         super().__init__()
         self.block = block

@@ -58,6 +58,7 @@ class SparseAttention(nn.Module):
     causal = False
     cacheable = True
     has_matrix = True
+    reads_products = True
 
     def __init__(self, pattern: Pattern) -> None:
         super().__init__()

@@ -25,6 +25,8 @@ class TopK(MatrixMechanism):
     n².
     """
 
+    reads_products = True
+
     def __init__(self, keys: int) -> None:
         super().__init__()
         self.keys = keys

@@ -1,6 +1,6 @@
 """The seams of the house, each a Protocol with its law; what passes through them is in the files beside this folder."""
 
-from regard.core.seams.attention import Mechanism, Position
+from regard.core.seams.attention import Mechanism, Position, ReadsProducts
 from regard.core.seams.bodies import (
     Body,
     GuessesWords,
@@ -37,6 +37,7 @@ __all__ = [
     "Position",
     "ReadsAgain",
     "ReadsAndWrites",
+    "ReadsProducts",
     "RelatesTexts",
     "max_length_of",
     "max_lengths_of",

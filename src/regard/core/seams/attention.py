@@ -53,6 +53,16 @@ class Mechanism(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadsProducts(Protocol):
+    """A mechanism that knows queries and keys by q·k/√d_k and where they stand, and nothing else.
+
+    Law: other queries and keys, of whatever width, with the same products give the same weights.
+    """
+
+    reads_products: bool
+
+
 class Position(Protocol):
     """Where a token stands. Any of the three may do nothing; a model calls all three and asks no questions.
 

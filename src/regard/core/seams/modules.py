@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
@@ -37,6 +38,32 @@ class Recomputes(Protocol):
     """A module that can throw inner activations away and make them again in the backward pass, when ``recompute``."""
 
     recompute: bool
+
+
+@runtime_checkable
+class ReadsLengths(Protocol):
+    """A network over positions that is told which of them are there: ``network(x_BTD, lengths_B)``, None: all."""
+
+    reads_lengths: bool
+
+    def __call__(self, x_BTD: Tensor, lengths_B: Tensor | None = None) -> Tensor: ...
+
+
+@runtime_checkable
+class CountsSteps(Protocol):
+    """A module that counts what it did in a training step, and changes by it once the step is over.
+
+    Law: the counts of a step's parts, added over parts and processes, are those of the whole step; what changes is part
+    of the module's state, so that a checkpoint holds it.
+    """
+
+    def step_counts(self) -> dict[str, float]:
+        """What this process counted since the last step."""
+        ...
+
+    def end_step(self, counts: Mapping[str, float]) -> dict[str, float]:
+        """Takes the sum over all processes, changes by it, begins anew, and gives figures for the journal."""
+        ...
 
 
 @runtime_checkable

@@ -118,6 +118,60 @@ class PictureFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class SoundFacts:
+    """Sounds, all of which were decoded."""
+
+    name: str
+    examples: int
+    rates: Mapping[int, int]  # samples a second, the most frequent first
+    milliseconds: Spread
+
+    def sentences(self) -> tuple[str, ...]:
+        rates = ", ".join(f"{rate:,} Hz ({count:,})" for rate, count in self.rates.items())
+        length = self.milliseconds
+        median, p95, longest = (one / 1000 for one in (length.median, length.p95, length.longest))
+        lengths = f"median {median:.2g} s, 5 % have more than {p95:.2g} s, longest {longest:.3g} s"
+        return (f"{self.name}: {lengths}; {rates}",)
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesFacts:
+    """Series: whole ones that have a class each, or one that goes on."""
+
+    name: str
+    examples: int  # series with classes; steps that are learned from where one goes on
+    channels: tuple[str, ...]
+    steps: Spread
+    step: str = ""  # what lies between two values, in words; "": unknown
+    season: int = 0  # steps after which things recur, as the times say; 0: unknown
+
+    def sentences(self) -> tuple[str, ...]:
+        channels = numbered(len(self.channels), "channel")
+        if not self.step:
+            longest = f"5 % have more than {self.steps.p95:,}, longest {self.steps.longest:,}"
+            return (f"{self.name}: {channels}, median {self.steps.median:,} steps, {longest}",)
+        shown = ", ".join(self.channels[:8]) + (" …" if len(self.channels) > 8 else "")
+        return (f"{self.name}: {self.steps.longest:,} steps of {self.step}, {channels}: {shown}",)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFacts:
+    """Graphs, all of which were read."""
+
+    name: str
+    examples: int
+    nodes: Spread
+    edges: Spread
+
+    def sentences(self) -> tuple[str, ...]:
+        nodes, edges = self.nodes, self.edges
+        return (
+            f"{self.name}: median {nodes.median:,} nodes and {edges.median:,} edges, 5 % have more than {nodes.p95:,} "
+            f"nodes, the largest {nodes.longest:,}",
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Discovery:
     """What files hold, and how a recipe reads them. ``data`` is its whole table [data], with absolute paths."""
 

@@ -39,6 +39,12 @@ class Given:
         missing = [path for path in named if not path.exists()]
         if missing:
             raise missing_files(missing)
+        odd = [path for path in named if not (path.is_file() or path.is_dir())]
+        if odd:
+            raise DataError(
+                f"{listed(odd)}: neither a file nor a folder, but a pipe, a socket or a device, which can be read only "
+                "once; write what comes out of it into a file first"
+            )
         files: list[Path] = []
         aside: list[Path] = []
         for path in named:

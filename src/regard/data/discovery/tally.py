@@ -85,6 +85,7 @@ class Findings:
         outputs = answer_text(self.answer, train, counted) if self.answer else None
         aside = set_aside({split: tally.examples for split, tally in self.tallies.items()}, counted.inputs)
         self._tell_labels(labels, train)
+        self._tell_numbers(train)
         self.observations += [*inputs.sentences(), *(outputs.sentences() if outputs else ())]
         self._tell_repeats(counted, bool(labels))
         self._tell_skipped()
@@ -126,6 +127,16 @@ class Findings:
                     f"labels in {split} that no training {self.example} has: {', '.join(unknown[:LABELS_SHOWN])}; "
                     "correct them, or training will stop at them"
                 )
+
+    def _tell_numbers(self, train: Tally) -> None:
+        """How numbers that are to be estimated are distributed."""
+        if self.task != "regression":
+            return
+        firsts = [float(answer.split()[0].rstrip(",;")) for answer in train.answers.things()]
+        low, middle, high = np.percentile(firsts, (5, 50, 95))
+        self.observations.append(f"numbers: median {middle:.4g}, 90 % are between {low:.4g} and {high:.4g}")
+        if min(firsts) == max(firsts):
+            raise DataError(f"there is nothing to estimate: the number of every {self.example} is {firsts[0]:g}")
 
     def _tell_repeats(self, counted: Counted, labelled: bool) -> None:
         if counted.duplicates:

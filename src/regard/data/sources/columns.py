@@ -13,14 +13,15 @@ from regard.core.errors import DataError
 from regard.data.tables import JSON_SUFFIXES, Layout, suffix
 
 AUTO: Final = "auto"
-FORMAT_KEYS = ("separator", "quotes")
+FORMAT_KEYS = ("separator", "quotes", "rows")
 
 
 class TableFormat(Config):
-    """How a table's cells are told apart, where the ending of its name does not say so."""
+    """How a table's cells are told apart, where the ending of its name does not say so; and which rows are read."""
 
     separator: str = AUTO  # one character between cells; auto: a comma in .csv, a tab in .tsv
     quotes: Literal["auto", "enclose", "plain"] = AUTO  # whether quotation marks hold a cell together or are text
+    rows: str = ""  # only those with a value in a column, as in "split=train"; "": all
 
     @field_validator("separator")
     @classmethod
@@ -31,6 +32,13 @@ class TableFormat(Config):
             )
         return separator
 
+    @field_validator("rows")
+    @classmethod
+    def _names_a_column(cls, rows: str) -> str:
+        if rows and not all(rows.partition("=")):
+            raise ValueError(f'rows = {rows!r} is no choice; name a column and a value in it, as in "split=train"')
+        return rows
+
     def layout(self, path: Path, usual: Layout) -> Layout:
         """How this table is written, ``usual`` being so where nothing else is said."""
         if suffix(path) in JSON_SUFFIXES and (self.separator, self.quotes) != (AUTO, AUTO):
@@ -38,8 +46,10 @@ class TableFormat(Config):
                 f"{path}: its lines are JSON objects, so data.separator and data.quotes have no effect; leave them out"
             )
         separator = usual.separator if self.separator == AUTO else self.separator
+        column, _, value = self.rows.partition("=")
         return usual._replace(
-            separator=separator, quotes=usual.quotes if self.quotes == AUTO else self.quotes == "enclose"
+            separator=separator, quotes=usual.quotes if self.quotes == AUTO else self.quotes == "enclose",
+            only=(column, value) if self.rows else None,
         )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
-from regard.core.config import Config, check_used, nearest
+from regard.core.config import Config, nearest
 
 MAGIC = frozenset("*?[")
 
@@ -31,16 +31,11 @@ class Entry(Config):
     @model_validator(mode="after")
     def _names_something(self) -> Self:
         self.check_names()
-        check_used(self, self.unused())
         return self
 
     def check_names(self) -> None:
         if not self.file:
             raise ValueError("file is missing: name a file, a folder or a pattern")
-
-    def unused(self) -> dict[str, str]:
-        """Keys that have no effect on what it names, each with the reason. Written out they are refused."""
-        return {}
 
     def names(self) -> dict[str, str]:
         """The paths in it, by key."""

@@ -23,7 +23,7 @@ SHOWN = 10
 class ExampleFiles(FileData[AnyExampleEntry], Generic[AnyExampleEntry, AnyExample]):
     """Files of examples. Where none are named for validation (or test), some training examples are set aside for it."""
 
-    dividing: ClassVar[tuple[str, ...]] = ("validation_size", "test_size", "overlap")
+    dividing: ClassVar[tuple[str, ...]] = ("validation_size", "test_size", "overlap", "rows")
 
     validation_size: int = Field(default=1000, ge=0)  # how many at most, and at most a tenth
     test_size: int = Field(default=0, ge=0)  # the same for a test split

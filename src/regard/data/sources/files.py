@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
-from regard.core.config import check_used, parse
+from regard.core.config import parse, without
 from regard.core.errors import DataError
 from regard.data import DataPart
 from regard.data.readers import COMPRESSIONS, find_file, missing_files
@@ -70,14 +70,11 @@ class FileData(DataPart, Generic[AnyEntry]):
         empty = [split for split, entries in self.other_splits.items() if not entries]
         if empty:
             raise ValueError(f"other_splits.{empty[0]} names no file; name one, or take it out")
-        check_used(self, self.unused())
         return self
 
     @model_serializer(mode="wrap")
     def _without_unused_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        tree = handler(self)
-        unused = {*self.unused(), *(() if self.other_splits else ("other_splits",))}
-        return {key: value for key, value in tree.items() if key not in unused}
+        return without(handler(self), [*self.unused(), *(() if self.other_splits else ("other_splits",))])
 
     def table_for(self, files: Sequence[str]) -> dict[str, Any]:
         """Columns are those of the test files, else of the others; what has no effect on these files is left out."""

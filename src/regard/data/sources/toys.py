@@ -11,12 +11,13 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from regard.core.errors import DataError
-from regard.data import DataPart
+from regard.data import MOST_MADE, DataPart
 from regard.data.corpus import Corpus, GoldAlignment, Pair
 from regard.data.ledger import Ledger
 from regard.data.splits import gathered
 
 Sequence = tuple[int, ...]
+LONGEST = 100_000  # symbols, and how many there are
 MOST_ROUNDS = 1000  # of drawing what is still missing; with few symbols hardly any sequence has a question
 
 
@@ -27,12 +28,12 @@ class Toy(DataPart):
 
     kind: str = "toy"
     problem: Literal["copy", "reverse", "sort", "middle", "recall"] = "reverse"  # middle: its symbol alone
-    symbols: int = Field(default=20, ge=1)
-    minimum_length: int = Field(default=3, ge=1)
-    maximum_length: int = Field(default=10, ge=1)
-    train_size: int = Field(default=10_000, ge=1)
-    validation_size: int = Field(default=500, ge=0)
-    test_size: int = Field(default=500, ge=0)
+    symbols: int = Field(default=20, ge=1, le=LONGEST)
+    minimum_length: int = Field(default=3, ge=1, le=LONGEST)
+    maximum_length: int = Field(default=10, ge=1, le=LONGEST)
+    train_size: int = Field(default=10_000, ge=1, le=MOST_MADE)
+    validation_size: int = Field(default=500, ge=0, le=MOST_MADE)
+    test_size: int = Field(default=500, ge=0, le=MOST_MADE)
 
     @model_validator(mode="after")
     def _lengths_in_order(self) -> Toy:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from regard.data import DataPart
+from regard.data import MOST_MADE, DataPart
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.modalities.series.series import SECONDS, Clock, LabelledSeries, Series, SeriesSplit
@@ -27,7 +27,7 @@ class Waves(DataPart):
     files_kind: ClassVar[str] = "series"
 
     kind: str = "waves"
-    hours: int = Field(default=1344, ge=2)
+    hours: int = Field(default=1344, ge=2, le=MOST_MADE)
     noise: float = Field(default=0.2, ge=0)
     missing: float = Field(default=0.02, ge=0, lt=1)  # share of hours without a value
     validation_share: float = Field(default=0.2, ge=0, lt=0.5)
@@ -58,9 +58,9 @@ class WaveShapes(DataPart):
     files_kind: ClassVar[str] = "labelled-series"
 
     kind: str = "wave-shapes"
-    train_size: int = Field(default=600, ge=1)
-    validation_size: int = Field(default=60, ge=0)
-    test_size: int = Field(default=200, ge=0)
+    train_size: int = Field(default=600, ge=1, le=MOST_MADE)
+    validation_size: int = Field(default=60, ge=0, le=MOST_MADE)
+    test_size: int = Field(default=200, ge=0, le=MOST_MADE)
     noise: float = Field(default=0.3, ge=0)
 
     def load(self, seed: int, ledger: Ledger) -> Corpus[LabelledSeries]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from regard.data import DataPart
+from regard.data import MOST_MADE, DataPart
 from regard.data.corpus import Corpus, GoldAlignment, Pair
 from regard.data.examples import AnyExample
 from regard.data.ledger import Ledger
@@ -22,10 +22,10 @@ WORLD = "small-world"
 class WorldData(DataPart):
     """How many sentences of the small world each split has; made, not read."""
 
-    train_size: int = Field(default=20_000, ge=1)
-    validation_size: int = Field(default=500, ge=1)
-    test_size: int = Field(default=500, ge=0)
-    compositional_size: int = Field(default=500, ge=0)
+    train_size: int = Field(default=20_000, ge=1, le=MOST_MADE)
+    validation_size: int = Field(default=500, ge=1, le=MOST_MADE)
+    test_size: int = Field(default=500, ge=0, le=MOST_MADE)
+    compositional_size: int = Field(default=500, ge=0, le=MOST_MADE)
 
     def drawn(self, seed: int) -> dict[str, tuple[WorldPair, ...]]:
         """The sentences of every split, in order."""
@@ -53,10 +53,10 @@ class WorldData(DataPart):
 class WorldPairs(WorldData):
     """Pairs for a model that writes, which takes more sentences than to tell classes apart."""
 
-    train_size: int = Field(default=60_000, ge=1)
-    validation_size: int = Field(default=1000, ge=1)
-    test_size: int = Field(default=1000, ge=0)
-    compositional_size: int = Field(default=1000, ge=0)
+    train_size: int = Field(default=60_000, ge=1, le=MOST_MADE)
+    validation_size: int = Field(default=1000, ge=1, le=MOST_MADE)
+    test_size: int = Field(default=1000, ge=0, le=MOST_MADE)
+    compositional_size: int = Field(default=1000, ge=0, le=MOST_MADE)
 
 
 class SmallWorld(WorldPairs):

@@ -10,6 +10,7 @@ from typing import Any
 from regard.core.probe import Probe
 from regard.core.seams.task import Progress
 from regard.inspection.flow.depths import depths_of
+from regard.inspection.flow.experts import Routing, router_names, routing_of
 from regard.inspection.heads.names import check_has_attention
 from regard.inspection.heads.patches import PatchStatistics, PatchTable
 from regard.inspection.heads.statistics import HeadStatistics, HeadTable
@@ -58,7 +59,7 @@ def look(
     found = Look({"run": _facts(run), "texts": []})
     table = PatchTable(run.model, asked) if asked[0].axis.shape else HeadTable(run.model, asked)
     for number, one in enumerate(asked):
-        seen = recorded(run.model, one)
+        seen = recorded(run.model, one, router_names(run.model))
         _add(run, found, seen, wanted, f"t{number}.", 1 / len(asked))
         table.add(one, seen.attention)
         if watch is not None:
@@ -95,6 +96,7 @@ def _add(run: Run, found: Look, seen: Record, wanted: Wanted, prefix: str, share
             "classes": classes(seen),
             "beam": beam_tree(run, asked),
             "depths": _depths(seen),
+            "experts": [_experts(one) for one in routing_of(seen)],
             "entering": pictures,
             "left_out": heads.left_out,
         }
@@ -123,6 +125,16 @@ def _depths(seen: Record) -> dict[str, Any] | None:
         "final_probability": [list(map(three, row)) for row in found.final_probability],
         "final_rank": found.final_rank,
         "sentences": [found.sentence(place) for place in range(len(found.tokens))],
+    }
+
+
+def _experts(one: Routing) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "tokens": one.tokens,
+        "weights": [list(map(three, row)) for row in one.weights_NE],
+        "load": list(map(three, one.load)),
+        "sentence": one.sentence,
     }
 
 

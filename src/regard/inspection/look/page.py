@@ -13,7 +13,8 @@ from regard.inspection.look.gathering import Look
 LOOK_SCRIPTS = (
     "parts.js", "colours.js", "saving.js", "numbers.js", "state.js", "tokens_view.js", "graph_view.js", "matrix.js",
     "heads_view.js", "walk_view.js", "pictures.js", "picture_view.js", "rollout_view.js",
-    "decoding_view.js", "beam_tree.js", "depths_view.js", "statistics_view.js", "entering_view.js", "look.js",
+    "decoding_view.js", "beam_tree.js", "depths_view.js", "experts_view.js",
+    "statistics_view.js", "entering_view.js", "look.js",
 )  # fmt: skip
 IDEA_SCRIPTS = ("parts.js", "colours.js", "saving.js", "idea_attention.js", "idea.js")
 

@@ -48,7 +48,7 @@ def problems(table: Mapping[str, Any]) -> list[str]:
     wanted: list[tuple[str, tuple[Any, ...]]] = [("attention.kind", ("softmax",))]
     if at(table, "attention.kind") == "softmax":
         wanted.append(("attention.score", ("scaled-dot", "dot")))
-    wanted += [("position.kind", (*TABLES, "rotary"))]
+    wanted += [("projection.kind", ("multi-head",)), ("position.kind", (*TABLES, "rotary"))]
     if table["kind"] == "transformer":  # where it reads a source, it leaves such norms out without a word
         wanted.append(("head_norm.kind", ("none",)))
     else:

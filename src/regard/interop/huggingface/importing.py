@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ import tokenizers as library
 import torch
 from torch import Tensor, nn
 
-from regard.core.config import parse
+from regard.core.config import drop_unused, parse
 from regard.core.errors import OptionError, RunError
 from regard.core.files import read_json, write_json, write_text
 from regard.core.ports import INPUT, Ports, text_ports
@@ -50,6 +50,9 @@ from regard.runs.train import Trained, build_task, headed
 from regard.training import checkpoints, machine
 
 CONFIG = "config.json"
+LARGEST = 100_000_000
+"""Above all sizes that models have; the base of rotary angles is none of them."""
+BASE = "theta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ def import_folder(
     inputs = READERS[family.reads](source, family, config, notes, case)
     table, stored = family.settle(table, open_weights(source, convert=convert), str(source))
     recipe = recipe_of(source, family, config, table, inputs, notes)
-    if not family.headed:
+    if not family.headed and recipe.task.generates:
         note_penalty(recipe.decoding, notes)
     task = build_task(recipe, Corpus({}, Ledger()), inputs.modalities)
     table = recipe.model.model_dump()
@@ -183,7 +186,20 @@ def read_config(folder: Path) -> dict[str, Any]:
     config = read_json(folder / CONFIG)
     if not isinstance(config, dict):
         raise RunError(f"{folder / CONFIG} is not a table of settings")
+    large = ((key, number) for key, number in whole_numbers(config) if abs(number) >= LARGEST)
+    huge = [f"{key} = {number:.3g}" for key, number in large if BASE not in key]
+    if huge:
+        raise RunError(f"{folder / CONFIG}: no model is so large: {', '.join(huge)}; download the file again")
     return config
+
+
+def whole_numbers(tree: Any, path: str = "") -> Iterator[tuple[str, int]]:
+    """All of a table and of what it holds, by their keys."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from whole_numbers(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(tree, int):
+        yield path, tree
 
 
 def check_sizes(raw: library.Tokenizer, symbols: Any, folder: Path, notes: list[str]) -> int:
@@ -257,7 +273,7 @@ def recipe_of(
     }
     if family.reads == "text":
         tree["decoding"] = decoding_table(folder)
-    made = parse(Recipe, tree, where=f"{folder / CONFIG}, as a recipe")
+    made = parse(Recipe, tree, f"{folder / CONFIG}, as a recipe", drop_unused)
     return made.model_copy(update={"model": made.model.settled()})
 
 

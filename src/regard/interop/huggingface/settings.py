@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from regard.interop.huggingface.harmless import HARMLESS
@@ -123,12 +123,25 @@ class Settings:
         } | dict(self.required)
 
 
+def with_defaults(settings: Iterable[Setting], **defaults: Any) -> tuple[Setting, ...]:
+    """The same settings in a family that means other values where its config.json is silent."""
+    return tuple(replace(one, default=defaults.get(one.theirs, one.default)) for one in settings)
+
+
 def at(table: Mapping[str, Any], path: str) -> Any:
     """The value at a path such as ``norm.epsilon``, or None."""
     value: Any = table
     for key in path.split("."):
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
+
+
+def overlay(table: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """The first tree of tables, in which the second one stands wherever it says something."""
+    for key, value in more.items():
+        inner = table.get(key)
+        table[key] = overlay(inner, value) if isinstance(inner, dict) and isinstance(value, Mapping) else value
+    return table
 
 
 def put(table: dict[str, Any], path: str, value: Any) -> None:

@@ -47,16 +47,16 @@ class Transposed:
 
 @dataclass(frozen=True, slots=True)
 class PairedHalves:
-    """Rows of rotary heads: theirs turn row i with row i + K/2, ours row 2i with row 2i + 1."""
+    """Rows of rotary heads, or their biases and gains: theirs turn row i with row i + K/2, ours row 2i with 2i + 1."""
 
     heads: int
 
     def join(self, theirs: Sequence[Tensor]) -> Tensor:
         (one,) = theirs
-        return one.reshape(self.heads, 2, -1, one.shape[-1]).transpose(1, 2).reshape(one.shape)
+        return one.reshape(self.heads, 2, -1, *one.shape[1:]).transpose(1, 2).reshape(one.shape)
 
     def part(self, ours: Tensor) -> tuple[Tensor, ...]:
-        return (ours.reshape(self.heads, -1, 2, ours.shape[-1]).transpose(1, 2).reshape(ours.shape),)
+        return (ours.reshape(self.heads, -1, 2, *ours.shape[1:]).transpose(1, 2).reshape(ours.shape),)
 
 
 @dataclass(frozen=True, slots=True)

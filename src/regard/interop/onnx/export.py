@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from regard.attention.latent import LatentAttention
 from regard.core.errors import OptionError, RunError
 from regard.core.files import write_json, write_text
 from regard.core.seams import Mechanism, max_lengths_of
@@ -108,6 +109,7 @@ def graphs_of(run: Run) -> list[Graph]:
     if reads_only(run):
         return READERS[kind](model, run.task.ports())
     check_keys_are_kept(run.model)
+    check_keys_are_whole(run.model)
     return GRAPHS[kind](model, run.vocabularies.target.size)
 
 
@@ -118,6 +120,15 @@ def check_keys_are_kept(model: nn.Module) -> None:
         raise OptionError(
             f"a model whose attention keeps a memory of its own ({', '.join(sorted(others))}) cannot be exported to "
             'ONNX; what can is model.attention.kind = "softmax" and others that keep every key and value'
+        )
+
+
+def check_keys_are_whole(model: nn.Module) -> None:
+    """Nor has it words for what keys are made of."""
+    if any(isinstance(one, LatentAttention) for one in model.modules()):
+        raise OptionError(
+            'a model that writes with latent heads (model.projection.kind = "latent") remembers latents, not keys and '
+            'values, and cannot be exported to ONNX; what can is model.projection.kind = "multi-head"'
         )
 
 

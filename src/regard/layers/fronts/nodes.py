@@ -20,6 +20,9 @@ class NodesConfig(NodeFrontPart):
     activation: Activation = "relu"  # between two matrices
     dropout: float = Field(0.0, ge=0, lt=1)  # of what is known of nodes, number by number
 
+    def unused(self) -> dict[str, str]:
+        return {} if self.hidden else {"activation": "with hidden = 0 there is one matrix, and nothing between two"}
+
     def build(self, port: Nodes, width: int) -> NodeEmbedding:
         return NodeEmbedding(self, port.features, width)
 

@@ -43,7 +43,7 @@ class Proposal:
     decisions: tuple[Decision, ...]
     sizes: tuple[Size, ...]
     epochs: float
-    positions_each: int = 1  # that the layers see of an item which counts as one: the patches of a picture
+    positions_each: float = 1  # that the layers see of what counts as one: 49 patches of a picture, 1/4 of a frame
     name: str = "recipe"
     notes: tuple[str, ...] = field(default=())
 

@@ -10,8 +10,9 @@ import torch
 from regard.core import rules
 from regard.runs.automatic.proposal import Decision, Proposal, Size
 from regard.runs.budget import FEWEST_STEPS, Deadline, Pace, in_words, measure, too_short
+from regard.runs.memory import count_parameters
 from regard.runs.recipe import Recipe
-from regard.runs.train import Gathered, count_parameters
+from regard.runs.train import Gathered
 
 SHARE = 0.012  # of the budget, for measuring one size
 SHORTEST, LONGEST = 1.0, 8.0  # seconds
@@ -24,10 +25,10 @@ class MeasuredSize(NamedTuple):
     pace: Pace
     steps: int  # that fit in
     parameters: int  # of the layers; tables that are looked up cost nothing
-    positions: int  # of one step
+    positions: float  # of one step
 
     @property
-    def seen(self) -> int:
+    def seen(self) -> float:
         return self.steps * self.positions
 
     @property
@@ -74,7 +75,7 @@ def _dropout(
     """How much is dropped, unless the proposal says so already."""
     if any(one.path == "model.dropout" for one in proposal.decisions):
         return []
-    parameters = count_parameters(proposal.of_size(kept.size).recipe(*settings), gathered.task.ports())
+    parameters = count_parameters(proposal.of_size(kept.size).recipe(*settings).model, gathered.task.ports())
     amount = rules.dropout(epochs, parameters, gathered.extent.positions)
     return [Decision("model.dropout", amount, f"{parameters:,} parameters see each example {epochs:.2g} times")]
 

@@ -29,8 +29,11 @@ class SoftmaxRegression(NamedTuple):
         return self.logits(features_NF).argmax(dim=1).numpy()
 
 
-def fit_softmax_regression(features_NF: np.ndarray, labels_N: np.ndarray, classes: int) -> SoftmaxRegression:
-    """The least cross-entropy plus ‖W‖² / 2N, from weights of 0 by L-BFGS: the same data gives the same weights."""
+def fit_softmax_regression(
+    features_NF: np.ndarray, labels_N: np.ndarray, classes: int, strength: float = 1.0
+) -> SoftmaxRegression:
+    """The least cross-entropy plus ``strength`` · ‖W‖² / 2N, from weights of 0 by L-BFGS: the same data gives the same
+    weights."""
     features, labels = torch.from_numpy(features_NF).float(), torch.from_numpy(labels_N)
     mean_F, spread_F = features.mean(dim=0), features.std(dim=0, correction=0)
     spread_F = torch.where(spread_F < LEAST_SPREAD, torch.ones(()), spread_F)  # a pixel that never changes says nothing
@@ -42,7 +45,7 @@ def fit_softmax_regression(features_NF: np.ndarray, labels_N: np.ndarray, classe
     def closure() -> Tensor:
         search.zero_grad()
         loss = functional.cross_entropy(functional.linear(x_NF, weights_CF, bias_C), labels)
-        loss = loss + weights_CF.square().sum() / (2 * len(labels))
+        loss = loss + strength * weights_CF.square().sum() / (2 * len(labels))
         loss.backward()
         return loss
 

@@ -13,6 +13,7 @@ from regard.core.batch import Examples
 from regard.core.errors import DataError
 from regard.core.seams import max_lengths_of
 from regard.data.corpus import Corpus, Pair
+from regard.data.examples import HasTarget
 from regard.data.modalities.text.bpe_dropout import BpeDropout
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.padding import Ids
@@ -35,6 +36,15 @@ class EncodedPair:
 
     def swapped(self) -> EncodedPair:
         return EncodedPair(self.target, self.source)
+
+
+def check_pairs(corpus: Corpus, task: str) -> None:
+    """Examples without a text to be written are refused, with the data that has them."""
+    if any(not isinstance(one, HasTarget) for own in corpus.splits.values() for one in own[:1]):
+        raise DataError(
+            f'task.kind = "{task}" learns from pairs of a source and a target text, which this data has not; choose '
+            'data.kind = "pairs" (or small-world, toy), or another task.kind'
+        )
 
 
 class EncodedPairs:

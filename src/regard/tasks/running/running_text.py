@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from regard.core.errors import OptionError
 from regard.core.ports import Ports
+from regard.core.seams import max_length_of
 from regard.data.corpus import Corpus
 from regard.data.modalities.text.token_files import TokenFiles
 from regard.data.modalities.text.tokenizers import Tokenizer
@@ -11,12 +15,21 @@ from regard.data.texts import Text
 
 
 class RunningTextTask:
-    """What such a task holds; ``files`` are the tokens of its splits."""
+    """What such a task holds; ``files`` are the tokens of its splits, ``window`` is how many are read at once."""
 
-    def __init__(self, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int) -> None:
-        self.corpus, self.vocabularies, self.seed = corpus, vocabularies, seed
+    def __init__(self, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int, window: int) -> None:
+        self.corpus, self.vocabularies, self.seed, self.window = corpus, vocabularies, seed, window
         self.tokenizer: Tokenizer = vocabularies.target
         self.files = TokenFiles(corpus.splits, self.tokenizer)
 
     def ports(self) -> Ports:
         return self.vocabularies.ports()
+
+    def check_lengths(self, model: Any, batch_tokens: int) -> None:
+        """Windows that the model has no positions for are refused before the first step."""
+        room = max_length_of(model)
+        if room and self.window > room:
+            raise OptionError(
+                f"task.context = {self.window}, and the model reads at most {room} tokens at once; set "
+                f"task.context={room}, or let the model read more (model.position.max_length or model.context)"
+            )

@@ -6,23 +6,27 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from regard.core.errors import DataError
 from regard.data.class_files import class_files
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
-from regard.data.discovery.files.picture_facts import go_by, measure_pictures
+from regard.data.discovery.files import picture_facts, sound_facts
 from regard.data.discovery.found import Discovery, Wishes, numbered
 from regard.data.discovery.given import TRAIN, Given, SplitFiles, ending, listed, role_of_word, role_word
 from regard.data.discovery.tables.columns import PICTURE_ENDINGS
 from regard.data.discovery.tally import Findings, Measure, Seen, Tally, given_text
+from regard.data.modalities.audio.decoding import SUFFIXES as SOUND_ENDINGS
 from regard.data.readers import read_lines, summarise
 
 READ_AS = {".txt", ".text", ".md", ""}
 """Endings of the files in class folders that are texts without doubt."""
 FEWEST = 2  # classes
 FEWEST_TEXTS = 2  # of each; folders with a single file each are more likely chapters
+
+
+Fits: TypeAlias = Callable[[Path], bool]
 
 
 class ClassFolders(NamedTuple):
@@ -33,7 +37,7 @@ class ClassFolders(NamedTuple):
     aside: tuple[Path, ...] = ()
 
 
-def class_folders(given: Given, fits: Callable[[Path], bool]) -> ClassFolders | None:
+def class_folders(given: Given, fits: Fits) -> ClassFolders | None:
     """Where the one folder that was named, or those in it that are called like splits, have a folder for each class;
     None where files that ``fits`` accepts are not so."""
     folder = given.folder
@@ -96,16 +100,34 @@ class PictureFolders(Discoverer):
         return class_folders(given, is_picture) is not None
 
     def discover(self, given: Given, wishes: Wishes) -> Discovery:
-        found = class_folders(given, is_picture)
-        assert found is not None
-        tallies = {split: Tally() for split in found.splits}
-        problems: list[str] = []
-        for split, folder in found.splits.items():
-            files = class_files(folder)
-            check_classes(folder, [label for label, _ in files], "pictures")
-            problems += go_by(files, tallies[split])
-        made = gathered(found, "pictures", tallies, measure_pictures, given, "picture")
-        return replace(made, warnings=(*made.warnings, *problems))
+        return of_files(given, is_picture, "picture", picture_facts.go_by, picture_facts.measure_pictures)
+
+
+class SoundFolders(Discoverer):
+    """Sounds in a folder for each class."""
+
+    what = "sounds in a folder for each class"
+    tasks: tuple[str, ...] = ("classification",)
+
+    def recognises(self, given: Given, wishes: Wishes) -> bool:
+        return class_folders(given, is_sound) is not None
+
+    def discover(self, given: Given, wishes: Wishes) -> Discovery:
+        return of_files(given, is_sound, "sound", sound_facts.go_by, sound_facts.measure_sounds)
+
+
+def of_files(given: Given, fits: Fits, what: str, go_by: Callable[..., list[str]], measure: Measure) -> Discovery:
+    """The discovery of class folders whose files are opened one by one."""
+    found = class_folders(given, fits)
+    assert found is not None
+    tallies = {split: Tally() for split in found.splits}
+    problems: list[str] = []
+    for split, folder in found.splits.items():
+        files = class_files(folder)
+        check_classes(folder, [label for label, _ in files], f"{what}s")
+        problems += go_by(files, tallies[split])
+    made = gathered(found, f"{what}s", tallies, measure, given, what)
+    return replace(made, warnings=(*made.warnings, *problems))
 
 
 class TextFolders(Discoverer):
@@ -151,6 +173,10 @@ class TextFolders(Discoverer):
 
 def is_picture(path: Path) -> bool:
     return path.suffix.lower() in PICTURE_ENDINGS
+
+
+def is_sound(path: Path) -> bool:
+    return path.suffix.lower() in SOUND_ENDINGS
 
 
 def is_text(path: Path) -> bool:

@@ -61,7 +61,7 @@ def measure_pictures(name: str, tally: Tally, counted: Counted) -> PictureFacts:
     return picture_facts(name, [Path(path) for path in tally.given.things()], tally.examples)
 
 
-def go_by(pictures: Sequence[tuple[str, Path]], tally: Tally) -> list[str]:
+def go_by(pictures: Sequence[tuple[str, Path]], tally: Tally, *, labelled: bool = True) -> list[str]:
     """Counts labelled pictures, equal ones as equal; what cannot be read is skipped and told."""
     from regard.data.modalities.image.verifying import Verdict, verify_files
 
@@ -78,7 +78,7 @@ def go_by(pictures: Sequence[tuple[str, Path]], tally: Tally) -> list[str]:
             tally.skipped["not a readable picture"] += 1
             problems.append(f"{path.name}: {verdict.problem}")
         else:
-            tally.add(Seen(str(path), label, (label,), verdict.digest))
+            tally.add(Seen(str(path), label, (label,) if labelled else (), verdict.digest))
     if problems and not tally.examples:
         raise DataError(f"none of {len(paths):,} files is a readable picture: {summarise(problems)}")
     return [f"cannot be read: {summarise(problems)}"] if problems else []

@@ -61,6 +61,8 @@ class RunningText(Discoverer):
         held = {split: {path: check_text(path) for path in own} for split, own in files.by_name().items()}
         sizes = {split: sum(one.lines for one in own.values()) for split, own in held.items()}
         facts = facts_of(held[TRAIN])
+        if not facts.alphabet:
+            raise DataError(f"{listed(paths)}: there are blank lines and nothing else; name a file with a text in it")
         shares, reasons, warnings = set_aside(held[TRAIN], set(held))
         documents, why, unsure = documents_of(facts, held[TRAIN])
         entries = {split: named(own, given) for split, own in files.by_name().items()}

@@ -35,11 +35,8 @@ class Columns:
         if len(whole) >= 2:
             ways.append(f"--task translation --source-column {quoted(whole[0])} --target-column {quoted(whole[1])}")
         ways += [f"--task language-model --text-column {quoted(name)}" for name in (texts or short)[:2]]
-        if texts and numbers and not self.of("label"):
-            what = (
-                f"{', '.join(map(repr, numbers))} is a number, and there is no task yet that learns to estimate "
-                "numbers; divided into classes (low, middle, high) it would be a label"
-            )
+        ways += [f"--task regression --text-column {quoted(one)} --label-column {quoted(number)}"
+                 for one in (texts or short)[:1] for number in numbers[:3]]  # fmt: skip
         return self.ask(what, ways or [BOTH_SIDES, "--text-column X --label-column Y"])
 
     def unlearnable(self, nested: Sequence[str]) -> DataError:
@@ -51,8 +48,8 @@ class Columns:
                 f"of their own, e.g. with: jq -c '.{nested[0]}' {self.where} > flat.jsonl. Its columns: {seen}"
             )
         return DataError(
-            f"{self.where}: no column has texts; tables of numbers (measurements, pixels, series) cannot be learned "
-            f"from yet. Its columns: {seen}"
+            f"{self.where}: no column has texts, paths of pictures or sounds, or times; tables of measurements alone "
+            f"cannot be learned from. Its columns: {seen}"
         )
 
     def seen(self) -> str:

@@ -11,13 +11,14 @@ from regard.core.errors import DataError
 from regard.data.discovery.found import Wishes, option
 from regard.data.discovery.tables.asking import BOTH_SIDES, Columns, quoted
 from regard.data.discovery.tables.columns import Column
-from regard.data.discovery.tables.names import LABELS, PICTURES, TEXTS, TWO_TEXTS, first_known, known_pair
-from regard.data.discovery.tables.structured import STRUCTURED, Alike, Choice, never
+from regard.data.discovery.tables.names import LABELS, PICTURES, SOUNDS, TEXTS, TWO_TEXTS, first_known, known_pair
+from regard.data.discovery.tables.structured import REGRESSION, STRUCTURED, Alike, Choice, never
 
 CLASSIFICATION, TRANSLATION, EMBEDDING = "classification", "translation", "embedding"
 LANGUAGE_MODELS = ("language-model", "masked-language-model")
 PAIRED = (TRANSLATION, EMBEDDING)
-TABLE_TASKS = (CLASSIFICATION, TRANSLATION, EMBEDDING, *STRUCTURED, *LANGUAGE_MODELS)
+OF_INPUTS = (CLASSIFICATION, REGRESSION)
+TABLE_TASKS = (CLASSIFICATION, REGRESSION, TRANSLATION, EMBEDDING, *STRUCTURED, *LANGUAGE_MODELS)
 MOST_LABELS = 10_000
 ANY_TEXT = ("text", "short", "number", "date", "address", "key")
 """Kinds of columns that may be one side of a pair, if their names say so or the user does."""
@@ -53,8 +54,8 @@ class Chooser:
                 raise DataError(found)
         if task in LANGUAGE_MODELS:
             return self.texts_alone(task)
-        if task == CLASSIFICATION or wishes.label_column or wishes.second_column:
-            return self.labelled()
+        if task in OF_INPUTS or wishes.label_column or wishes.second_column:
+            return self.labelled(task)
         return self.by_content()
 
     def task(self) -> str:
@@ -67,8 +68,8 @@ class Chooser:
                 f"{self.where}: {', '.join(map(option, sorted(named)))} do not go together; a translation has "
                 f"{BOTH_SIDES}, a classification --text-column X --label-column Y"
             )
-        fits = {"source_column": PAIRED, "target_column": PAIRED, "label_column": (CLASSIFICATION,),
-                "second_column": (CLASSIFICATION,), "text_column": (CLASSIFICATION, *LANGUAGE_MODELS)}  # fmt: skip
+        fits = {"source_column": PAIRED, "target_column": PAIRED, "label_column": OF_INPUTS,
+                "second_column": OF_INPUTS, "text_column": (*OF_INPUTS, *LANGUAGE_MODELS)}  # fmt: skip
         idle = [name for name in wishes.columns() if wishes.task and wishes.task not in fits[name]]
         if idle:
             raise DataError(
@@ -81,8 +82,10 @@ class Chooser:
         """With nothing said, or a column of texts at the most."""
         texts, labels, others = self.of("text"), self.of("label"), self.of("short", "number")
         pair = known_pair(self.of(*ANY_TEXT)) if texts else None
-        if self.of("picture") and labels:
-            return self.pictures()
+        if self.of("picture", "sound") and (labels or self.of("number")) and not texts:
+            return self.labelled()
+        if texts and not labels and len(self.of("number")) == 1 and not self.of("short"):
+            return self.labelled(REGRESSION)
         if pair and not labels and set(texts) <= set(pair) and not self.wishes.text_column:
             return self.pairs(TRANSLATION)
         if self.wishes.text_column or len(texts) == 1:
@@ -139,14 +142,42 @@ class Chooser:
                 found += [name for name in self.of(*kinds) if name not in named]
         return found
 
-    def labelled(self) -> Choice:
+    def labelled(self, task: str = "") -> Choice:
         wishes = self.wishes
-        if not wishes.text_column and self.of("picture") and not self.of("text"):
-            return self.pictures()
-        label, why = self.label()
+        label, why, task = self.number() if task == REGRESSION else self.label_or_number(task)
+        if not wishes.text_column and self.of("picture", "sound") and not self.of("text"):
+            return self.by_path(task, label, why)
         text, second, reason = self.text_for(label)
         columns = {"text": text, "label": label} | ({"second": second} if second else {})
-        return Choice(CLASSIFICATION, "labelled", columns, (why, reason))
+        return Choice(task, "labelled", columns, (why, reason))
+
+    def label_or_number(self, task: str) -> tuple[str, str, str]:
+        """A class, unless what is named, or all that there is, is a number."""
+        wished = self.wishes.label_column
+        numbers = self.of("number")
+        if not task and (wished in numbers or (not wished and not self.of("label") and len(numbers) == 1)):
+            return self.number()
+        label, why = self.label()
+        return label, why, CLASSIFICATION
+
+    def number(self) -> tuple[str, str, str]:
+        """The column of the numbers to be estimated, and why."""
+        wished = self.wishes.label_column
+        numbers = [name for name in self.of("number", "label") if self.columns[name].numeric]
+        whole = [name for name in numbers if self.columns[name].kind == "number"] or numbers
+        if wished and wished not in numbers:
+            raise DataError(
+                f"{self.where}: {wished!r}, which --label-column names, has no numbers to be estimated"
+                + (f"; these have: {', '.join(numbers)}" if numbers else "")
+            )
+        label = wished or (whole[0] if len(whole) == 1 else first_known(whole, LABELS))
+        if not label:
+            ways = [f"--task {REGRESSION} --label-column {quoted(name)}" for name in whole]
+            told = ", ".join(map(repr, whole))
+            what = f"{len(whole)} columns have numbers: {told}" if whole else "no column has numbers"
+            raise self.ask(what, ways or ["--text-column X --label-column Y"])
+        why = "you named it" if wished else "the only column of numbers" if len(whole) == 1 else "by its name"
+        return label, f"{label!r} has numbers that are to be estimated, {why}", REGRESSION
 
     def label(self) -> tuple[str, str]:
         wished = self.wishes.label_column
@@ -157,6 +188,7 @@ class Chooser:
         known = first_known(labels, LABELS)
         if len(labels) == 1:
             other = "" if known else "; to have them written as texts instead: --task translation"
+            other += f"; to have it estimated as a number: --task {REGRESSION}" * self.columns[labels[0]].numeric
             return labels[0], f"{labels[0]!r} has few short values that recur: labels{other}"
         if not labels:
             raise self.unclear("no column has few short values that recur, as labels do")
@@ -202,16 +234,17 @@ class Chooser:
             ways += [f"{both} (the label is about both)", across]
         raise self.ask(f"{len(others)} columns have texts: {', '.join(map(repr, others))}", ways)
 
-    def pictures(self) -> Choice:
-        pictures, (label, why) = self.of("picture"), self.label()
-        image = pictures[0] if len(pictures) == 1 else first_known(pictures, PICTURES)
-        if not image:
-            told = ", ".join(map(repr, pictures))
+    def by_path(self, task: str, label: str, why: str) -> Choice:
+        """What a picture or a sound is said to be, by its path."""
+        kind, key, usual = ("picture", "image", PICTURES) if self.of("picture") else ("sound", "sound", SOUNDS)
+        paths = self.of(kind)
+        path = paths[0] if len(paths) == 1 else first_known(paths, usual)
+        if not path:
+            told = ", ".join(map(repr, paths))
             raise DataError(
-                f"{self.where}: {len(pictures)} columns have paths of pictures: {told}; call the right one image"
+                f"{self.where}: {len(paths)} columns have paths of {kind}s: {told}; call the right one {key}"
             )
-        reason = f"{image!r} has paths of pictures"
-        return Choice(CLASSIFICATION, "pictures", {"image": image, "label": label}, (reason, why))
+        return Choice(task, f"{kind}s", {key: path, "label": label}, (f"{path!r} has paths of {kind}s", why))
 
     def texts_alone(self, task: str) -> Choice:
         texts = [self.wishes.text_column] if self.wishes.text_column else self.of("text") or self.of("short")

@@ -9,9 +9,11 @@ from typing import Any, Literal, TypeAlias
 
 from regard.data.discovery.tables.names import IDS
 from regard.data.discovery.tables.opening import MISSING, Table, told
+from regard.data.modalities.audio.decoding import SUFFIXES as SOUND_ENDINGS
 
 Kind: TypeAlias = Literal[
-    "text", "label", "short", "number", "list", "object", "picture", "date", "address", "key", "constant", "empty"
+    "text", "label", "short", "number", "list", "object", "picture", "sound", "date", "address", "key", "constant",
+    "empty",
 ]
 """``short``: neither texts nor labels for certain, since too many short values recur."""
 
@@ -43,6 +45,7 @@ class Column:
     distinct: int
     filled: int
     rows: int
+    numeric: bool = False  # whether nearly all values are numbers, also where they recur as labels do
 
     def told(self) -> str:
         """In a few words."""
@@ -50,7 +53,8 @@ class Column:
             "text": f"texts ({self.distinct:,} different ones in {self.filled:,} rows)",
             "label": f"labels ({self.distinct:,})",
             "short": f"short values, {self.distinct:,} different ones in {self.filled:,} rows",
-            "number": "numbers", "list": "lists", "object": "objects", "picture": "paths of pictures", "date": "dates",
+            "number": "numbers", "list": "lists", "object": "objects", "picture": "paths of pictures",
+            "sound": "paths of sounds", "date": "dates",
             "address": "addresses", "key": "keys, another one in each row", "constant": "the same everywhere",
             "empty": f"nothing in {self.rows - self.filled:,} of {self.rows:,} rows",
         }  # fmt: skip
@@ -72,7 +76,8 @@ def judged(name: str, cells: Sequence[Any]) -> Column:
     if len(values) < SPARSE * len(cells):
         return Column(name, "empty", len(set(values)), len(values), len(cells))
     distinct = len(set(values))
-    return Column(name, kind_of(name, values, distinct), distinct, len(values), len(cells))
+    numeric = bool(values) and mostly(values, is_number)
+    return Column(name, kind_of(name, values, distinct), distinct, len(values), len(cells), numeric)
 
 
 def kind_of(name: str, values: Sequence[str], distinct: int) -> Kind:
@@ -87,6 +92,8 @@ def kind_of(name: str, values: Sequence[str], distinct: int) -> Kind:
         return _kind_of_numbers(values, distinct)
     if mostly(values, lambda one: one.lower().endswith(PICTURE_ENDINGS)):
         return "picture"
+    if mostly(values, lambda one: one.lower().endswith(SOUND_ENDINGS)):
+        return "sound"
     if mostly(values, DATE.fullmatch):
         return "date"
     if mostly(values, ADDRESS.fullmatch):

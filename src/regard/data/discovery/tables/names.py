@@ -38,6 +38,7 @@ TAGS = ("tags", "ner_tags", "pos_tags", "ner", "pos", "upos", "labels", "tag", "
 QUESTIONS, CONTEXTS = ("question",), ("context", "passage", "paragraph")
 ANSWERS = ("answers", "answer", "answer_text")
 PICTURES = ("image", "path", "file", "filename", "picture", "img", "image_path", "file_name")
+SOUNDS = ("sound", "audio", "path", "file", "filename", "wav", "clip", "audio_path", "file_name")
 LANGUAGES = {
     "en": "English", "de": "German", "fr": "French", "es": "Spanish", "it": "Italian", "pt": "Portuguese", "nl":
     "Dutch", "ru": "Russian", "uk": "Ukrainian", "pl": "Polish", "cs": "Czech", "sk": "Slovak", "sl": "Slovene",
@@ -87,7 +88,7 @@ def first_known(names: Sequence[str], known: Sequence[str]) -> str:
     return next((by_small[name] for name in known if name in by_small), "")
 
 
-SINGLE = (TEXTS, LABELS, IDS, WORDS, TAGS, QUESTIONS, CONTEXTS, ANSWERS, PICTURES, LANGUAGES)
+SINGLE = (TEXTS, LABELS, IDS, WORDS, TAGS, QUESTIONS, CONTEXTS, ANSWERS, PICTURES, SOUNDS, LANGUAGES)
 NO_SIGNS = frozenset(
     ("", "x", "y", "no", "is", "so", "my", "la", "am", "be", "it", "he", "form", "key", "line", "row", "word", "right",
      "wrong", "correct", "error", "simple", "complex")

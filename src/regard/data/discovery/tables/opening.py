@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.core.errors import DataError
+from regard.core.files import parse_json
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.given import ending
 from regard.data.discovery.measuring import EvenSample
@@ -149,8 +150,28 @@ def dialect_of(path: Path) -> Dialect:
             if share > best_share:
                 best, best_share = Dialect(separator, quotes), share
             if share == 1.0:
-                return best
-    return best
+                return checked(best, lines)
+    return checked(best, lines)
+
+
+def checked(found: Dialect, lines: Sequence[str]) -> Dialect:
+    """Where nearly all lines with marks have cells that they enclose, they do, even if one of them is not closed."""
+    if found.quotes is not False:
+        return found
+    for separator in (found.separator, *OTHER_SEPARATORS):
+        marked = [line for line in lines if '"' in line]
+        if sum(_encloses(line, separator) for line in marked) >= MOSTLY * len(marked):
+            return Dialect(separator, True)
+    return found
+
+
+def _encloses(line: str, separator: str) -> bool:
+    """Whether marks enclose cells of this line, wholly."""
+    try:
+        cells = next(csv.reader([line], delimiter=separator, strict=True), [])
+    except csv.Error:
+        return False
+    return len(cells) > 1 and not any('"' in cell for cell in cells)
 
 
 def _regular(lines: Sequence[str], separator: str, quotes: bool | None) -> float:
@@ -181,7 +202,7 @@ def _json_table(path: Path) -> Table:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = parse_json(line)
         except json.JSONDecodeError as error:
             if not rows and line.lstrip().startswith(("[", "{")):
                 _check_not_whole(path)
@@ -204,7 +225,7 @@ def _json_table(path: Path) -> Table:
 def _check_not_whole(path: Path) -> None:
     """A file that is one JSON value is no table."""
     try:
-        held = json.loads("\n".join(stream_lines(path)))
+        held = parse_json("\n".join(stream_lines(path)))
     except json.JSONDecodeError:
         return
     if isinstance(held, list) and held and all(isinstance(one, dict) for one in held[:HEAD]):
@@ -223,7 +244,7 @@ def _json_cells(path: Path, names: Sequence[str]) -> Iterator[tuple[int, tuple[A
     wrong = []
     for number, line in enumerate(stream_lines(path), start=1):
         if line.strip():
-            record = json.loads(line)
+            record = parse_json(line)
             missing = [name for name in names if name not in record]
             if missing:
                 wrong.append(f"line {number:,} has no {' and no '.join(map(repr, missing))}")

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from regard.data.discovery.tables.columns import is_number
 from regard.data.discovery.tables.opening import told
+from regard.data.discovery.tables.structured import REGRESSION, Choice
 from regard.data.discovery.tally import Seen
 from regard.data.sources.questions import references
 from regard.data.sources.tagged import listed as items_of
+
+BETWEEN = re.compile(r"[\s,;]+")
+"""What stands between numbers where a cell has several."""
 
 
 def pair(cells: Sequence[Any]) -> Seen | None:
@@ -21,6 +27,13 @@ def pair(cells: Sequence[Any]) -> Seen | None:
 def labelled(cells: Sequence[Any]) -> Seen | None:
     text, label, *second = (told(cell) for cell in cells)
     return Seen(" ".join([text, *second]), label, (label,)) if text and label and all(second) else None
+
+
+def numbered(cells: Sequence[Any]) -> Seen | None:
+    text, number, *second = (told(cell) for cell in cells)
+    if number and not all(map(is_number, BETWEEN.split(number))):
+        raise ValueError(f"{number[:40]!r}, which is not a number")
+    return Seen(" ".join([text, *second]), number) if text and number and all(second) else None
 
 
 def text_alone(cells: Sequence[Any]) -> Seen | None:
@@ -43,6 +56,10 @@ def question(cells: Sequence[Any]) -> Seen | None:
 
 ROWS: Mapping[str, Callable[[Sequence[Any]], Seen | None]] = {
     "pairs": pair, "labelled": labelled, "text-table": text_alone, "tagged": tagged, "questions": question,
-    "pictures": labelled,
+    "pictures": labelled, "sounds": labelled,
 }  # fmt: skip
 """How a row of each kind of data is read: None where it is skipped, a ValueError where it is wrong."""
+
+
+def reader_of(choice: Choice) -> Callable[[Sequence[Any]], Seen | None]:
+    return numbered if choice.task == REGRESSION else ROWS[choice.kind]

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from regard.data.discovery.tables.columns import Column
 from regard.data.discovery.tables.names import ANSWERS, CONTEXTS, QUESTIONS, TAGS, WORDS, first_known
 
+REGRESSION = "regression"
 Alike: TypeAlias = Callable[[str, str], bool]
 """Whether two columns have as many words in each row."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
@@ -10,23 +10,25 @@ from typing import Any
 
 from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
-from regard.data.discovery.files.picture_facts import go_by as pictures_go_by
-from regard.data.discovery.files.picture_facts import measure_pictures
+from regard.data.discovery.files import picture_facts, sound_facts
 from regard.data.discovery.found import Discovery, Wishes, numbered
-from regard.data.discovery.given import ROLES, Given, SplitFiles, ending, listed
+from regard.data.discovery.given import Given, SplitFiles, ending, listed
 from regard.data.discovery.tables.choosing import TABLE_TASKS, Chooser
 from regard.data.discovery.tables.columns import PICTURE_ENDINGS, columns_of, mostly
 from regard.data.discovery.tables.opening import Dialect, Table, is_table, read_table_of, told
-from regard.data.discovery.tables.rows import ROWS
-from regard.data.discovery.tables.structured import Choice
-from regard.data.discovery.tally import Findings, Tally, given_text
+from regard.data.discovery.tables.rows import reader_of
+from regard.data.discovery.tables.split_columns import ANY_FORM, division
+from regard.data.discovery.tables.structured import REGRESSION, Choice
+from regard.data.discovery.tally import Findings, Measure, Tally, given_text
 from regard.data.readers import summarise
 from regard.data.tables import JSON_SUFFIXES, SEPARATORS
 
 SEPARATOR_NAMES = {"\t": "tabs", ",": "commas", ";": "semicolons"}
-PICTURE_TABLE = "pictures"
-ANY_FORM = ("pairs", "labelled", "text-table")
-"""Kinds of data that read tables with separators of their own, and without a line of names."""
+PATHS: Mapping[str, tuple[Callable[..., list[str]], Measure]] = {
+    "pictures": (picture_facts.go_by, picture_facts.measure_pictures),
+    "sounds": (sound_facts.go_by, sound_facts.measure_sounds),
+}
+"""Kinds of data whose tables have paths: how their files are counted, and measured."""
 
 
 class Tables(Discoverer):
@@ -51,22 +53,26 @@ class Tables(Discoverer):
         choice = Chooser(first.path.name, columns_of(first), wishes, partial(alike, first)).choose()
         check_form(first, choice)
         read, files, warnings = others(first, choice, files)
-        tallies = {split: Tally() for split in read}
+        by_column = division(first, choice, files)
+        tallies = {split: Tally() for split in [*read, *by_column.values]}
         for split, own in read.items():
             for table in own:
-                warnings += go_by(table, choice, tallies[split])
+                tally_of = {value: tallies[role] for role, value in by_column.values.items()}
+                warnings += go_by(table, choice, tallies[split], by_column.column, tally_of)
         aside = tuple(path for path in given.files if path not in set(tables) and ending(path) not in PICTURE_ENDINGS)
         keys = {key: first.key(name) for key, name in choice.columns.items()}
         data = {"kind": choice.kind, **keys, **form(first)}
-        entries = {split: [str(table.path) for table in own] for split, own in read.items()}
+        entries: dict[str, list[Any]] = {split: [str(table.path) for table in own] for split, own in read.items()}
+        for role, value in by_column.values.items():
+            entries[role] = [{"file": str(first.path), "rows": f"{by_column.column}={value}"}]
         given_name, answer_name = names_of(choice, first)
-        measure = measure_pictures if choice.kind == PICTURE_TABLE else given_text
+        measure = PATHS[choice.kind][1] if choice.kind in PATHS else given_text
         found = Findings(choice.task, data, files, entries, tallies, given_name, answer_name, "row", measure)
         found.observations += [f"{table.path.name}: {seen(table)}" for own in read.values() for table in own]
-        found.observations += [*unused(first, choice), *given.told_aside()]
+        found.observations += [*unused(first, [*choice.columns.values(), by_column.column]), *given.told_aside()]
         found.observations += [f"ignored, since they are not tables: {listed(aside)}"] if aside else []
-        found.reasons += [*choice.reasons, *reasons_of_form(first)]
-        found.warnings += [*warnings, *split_column(first, choice)]
+        found.reasons += [*choice.reasons, *reasons_of_form(first), *by_column.reasons]
+        found.warnings += [*warnings, *by_column.warnings]
         return found.discovery()
 
 
@@ -167,22 +173,9 @@ def seen(table: Table) -> str:
     return f"{numbered(table.rows, 'row')}, {columns}"
 
 
-def unused(table: Table, choice: Choice) -> list[str]:
-    names = [name for name in table.names if name not in choice.columns.values()]
+def unused(table: Table, used: Sequence[str]) -> list[str]:
+    names = [name for name in table.names if name not in used]
     return [f"not used: {', '.join(names)}"] if names else []
-
-
-def split_column(table: Table, choice: Choice) -> list[str]:
-    """A column that seems to say which split a row belongs to is not read, which is told."""
-    warnings = []
-    for name in table.names:
-        values = {told(cell).lower() for cell in table.cells(name)[:1000]}
-        if 1 < len(values) <= 4 and values <= {*ROLES, "eval"} and name not in choice.columns.values():
-            warnings.append(
-                f"column {name!r} seems to say which split a row belongs to ({', '.join(sorted(values))}); it is not "
-                "read: write a file for each split"
-            )
-    return warnings
 
 
 # -- rows -------------------------------------------------------------------------------------------------------
@@ -200,12 +193,17 @@ def names_of(choice: Choice, table: Table) -> tuple[str, str]:
     return next(iter(columns.values())), ""
 
 
-def go_by(table: Table, choice: Choice, tally: Tally) -> list[str]:
-    """Counts all rows of a table; those that its reader would refuse are named together. What is to be warned of."""
+def go_by(table: Table, choice: Choice, whole: Tally, column: str, tally_of: Mapping[str, Tally]) -> list[str]:
+    """Counts all rows of a table; those that its reader would refuse are named together. What is to be warned of.
+
+    Each is counted with those that have the same value in ``column``, where splits are told so.
+    """
     wrong = []
     shown: list[tuple[str, Path]] = []
-    names, read = list(choice.columns.values()), ROWS[choice.kind]
-    for line, cells in table.columns(names):
+    names, read = list(choice.columns.values()), reader_of(choice)
+    for line, all_cells in table.columns([*names, column] if tally_of else names):
+        cells = all_cells[: len(names)]
+        tally = tally_of[told(all_cells[-1])] if tally_of else whole
         try:
             found = read(cells)
         except ValueError as error:
@@ -214,10 +212,10 @@ def go_by(table: Table, choice: Choice, tally: Tally) -> list[str]:
         if found is None:
             empty = [name for name, cell in zip(names, cells) if not told(cell)]
             tally.skipped[f"no {' and no '.join(empty)}"] += 1
-        elif choice.kind == PICTURE_TABLE:
+        elif choice.kind in PATHS:
             shown.append((found.answer, table.path.parent / Path(found.given).expanduser()))
         else:
             tally.add(found)
     if wrong:
         raise DataError(f"{table.path}: {summarise(wrong)}. Correct these lines, or take them out")
-    return pictures_go_by(shown, tally) if shown else []
+    return PATHS[choice.kind][0](shown, whole, labelled=choice.task != REGRESSION) if shown else []

@@ -44,10 +44,12 @@ class Augmentation(Config):
     def _fits(self) -> Augmentation:
         if self.noise and (len(self.noise) != 2 or self.noise[0] > self.noise[1]):
             raise ValueError(f"noise = {list(self.noise)} is not a range of decibels; give two numbers, as in [5, 40]")
-        for count, own in (("time_masks", "time_mask"), ("pitch_masks", "pitch_mask")):
-            if own in self.model_fields_set and count not in self.model_fields_set:
-                raise ValueError(f"{own} says how much one of {count} hides, and there are none; set {count}")
         return self
+
+    def unused(self) -> dict[str, str]:
+        masks = {"time_mask": "time_masks", "pitch_mask": "pitch_masks"}
+        none = {own: count for own, count in masks.items() if not getattr(self, count)}
+        return {own: f"with {count} = 0 nothing is hidden" for own, count in none.items()}
 
     def draw(self, frames: int, bins: int, generator: np.random.Generator) -> Change:
         """A change for one sound. Every draw is made whatever is configured, so that one setting alters no other."""

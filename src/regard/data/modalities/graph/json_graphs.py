@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from regard.core.errors import DataError
+from regard.core.files import parse_json
 from regard.data.modalities.graph.graphs import Edge, Graph, Made, Node, make
 from regard.data.modalities.graph.written import Broken, Written
 from regard.data.readers import read_lines
@@ -61,7 +62,7 @@ def trees(path: Path) -> Iterator[tuple[int, Any]]:
     lines = read_lines(path)
     if path.name.removesuffix(".gz").endswith(".json"):
         try:
-            whole = json.loads("\n".join(lines))
+            whole = parse_json("\n".join(lines))
         except json.JSONDecodeError as error:
             if not all(is_object(line) for line in lines[:2] if line.strip()) or len(lines) < 2:
                 raise DataError(
@@ -73,14 +74,14 @@ def trees(path: Path) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                yield number, json.loads(line)
+                yield number, parse_json(line)
             except json.JSONDecodeError as error:
                 yield number, Broken(number, BROKEN, f"broken JSON ({error.msg} at column {error.colno})")
 
 
 def is_object(line: str) -> bool:
     try:
-        return isinstance(json.loads(line), dict)
+        return isinstance(parse_json(line), dict)
     except json.JSONDecodeError:
         return False
 

@@ -33,7 +33,8 @@ def read_sdf(path: Path) -> Iterator[Written | Broken]:
             yield molecule(block, line)
         except (ValueError, IndexError) as error:
             why = str(error) if isinstance(error, ValueError) else "the block ends too early"
-            yield Broken(line, BROKEN, f"{block[0].strip() or 'without a name'}: {why}")
+            name = block[0].strip() if block else ""
+            yield Broken(line, BROKEN, f"{name or 'without a name'}: {why}")
 
 
 def blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field
 
-from regard.core.config import Config, check_used
+from regard.core.config import Config
 from regard.data.modalities.image.opening import Image
 
 Padding = Literal["black", "mirror"]
@@ -77,15 +77,6 @@ class Augmentation(Config):
 
     def unused(self) -> dict[str, str]:
         return {} if self.shift else {"padding": "shift = 0, so nothing comes in from outside"}
-
-    @model_validator(mode="after")
-    def _has_effect(self) -> Augmentation:
-        check_used(self, self.unused())
-        return self
-
-    @model_serializer(mode="wrap")
-    def _without_unused_keys(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {key: value for key, value in handler(self).items() if key not in self.unused()}
 
     @property
     def mixes(self) -> bool:

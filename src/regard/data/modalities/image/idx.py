@@ -80,6 +80,8 @@ def read_idx_pair(images: Path, labels: Path) -> tuple[np.ndarray, np.ndarray]:
             f"{images} holds an array of {pictures.ndim} axes of {pictures.dtype.name}, but pictures are bytes with 3 "
             "axes (picture, row, column) or 4 (and channel)"
         )
+    if 0 in pictures.shape[1:]:
+        raise DataError(f"{images}: its header announces pictures of {pictures.shape[1]} × {pictures.shape[2]} pixels")
     if classes.ndim != 1 or classes.dtype.kind not in "ui":
         raise DataError(
             f"{labels} holds an array of {classes.ndim} axes of {classes.dtype.name}, but labels are a list of integers"

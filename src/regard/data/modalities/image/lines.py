@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from regard.core.errors import DataError
+from regard.core.files import parse_json
 from regard.data.modalities.image.opening import Image, opened
 from regard.data.modalities.image.pictures import Lines
 from regard.data.readers import missing_files, read_lines, summarise
@@ -120,7 +120,7 @@ def labels_of_sheets(path: Path) -> list[str]:
     if suffix(path) not in JSON_SUFFIXES:
         return [line.strip() for line in read_lines(path) if line.strip()]
     try:
-        held = json.loads("\n".join(read_lines(path)))
+        held = parse_json("\n".join(read_lines(path)))
     except ValueError as error:
         raise DataError(f"{path} is not JSON ({error}); a list of labels is expected, as in [6, 9, 9]") from error
     if not isinstance(held, list) or not all(isinstance(one, int | str) and one is not True for one in held):

@@ -14,7 +14,7 @@ import tokenizers as library
 from pydantic import Field
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers, trainers
 
-from regard.core.errors import RecipeError, RunError
+from regard.core.errors import DataError, RecipeError, RunError
 from regard.core.files import write_text
 from regard.core.symbols import AROUND_FOREIGN, OUR_SPECIALS, SPECIAL_SYMBOLS, UNK, Specials
 from regard.data import TokenizerPart
@@ -39,6 +39,7 @@ _WORD = (
     r"|\s"
 )
 _CODE = r"\r?\n[ \t]*| ?_*\p{L}+| ?\p{N}| ?[^\s\p{L}\p{N}]+|\s"
+LARGEST_VOCABULARY = 1_000_000
 _SMALLEST_BPE = len(SPECIAL_SYMBOLS) + 256
 MASK_SYMBOL = "<mask>"
 
@@ -157,6 +158,8 @@ def _trim(text: str, start: int, stop: int) -> tuple[int, int]:
 class ImportedTokenizer(TokenizerPart):
     """One that came with somebody else's model; its special symbols stand where they stood there (−1: not at all)."""
 
+    numbers_alike = True
+
     kind: str = "imported"
     pad: int = Field(default=-1, ge=-1)
     sos: int = Field(default=-1, ge=-1)
@@ -197,7 +200,7 @@ class BpeTokenizer(TokenizerPart):
     """
 
     kind: str = "bpe"
-    vocabulary: int = Field(default=8000, ge=_SMALLEST_BPE)
+    vocabulary: int = Field(default=8000, ge=_SMALLEST_BPE, le=LARGEST_VOCABULARY)
     minimum_frequency: int = Field(default=2, ge=1)
     dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
     lower: bool = False
@@ -228,7 +231,7 @@ class CodeTokenizer(TokenizerPart):
     """
 
     kind: str = "code"
-    vocabulary: int = Field(default=8000, ge=_SMALLEST_BPE)
+    vocabulary: int = Field(default=8000, ge=_SMALLEST_BPE, le=LARGEST_VOCABULARY)
     minimum_frequency: int = Field(default=2, ge=1)
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
@@ -248,7 +251,7 @@ class WordTokenizer(TokenizerPart):
     """
 
     kind: str = "word"
-    vocabulary: int = Field(default=30_000, ge=len(SPECIAL_SYMBOLS) + 1)
+    vocabulary: int = Field(default=30_000, ge=len(SPECIAL_SYMBOLS) + 1, le=LARGEST_VOCABULARY)
     minimum_frequency: int = Field(default=2, ge=1)
     lower: bool = False
 
@@ -260,7 +263,7 @@ class CharacterTokenizer(TokenizerPart):
     """Every character (code point) is a piece; one that was not seen in training is <unk>."""
 
     kind: str = "character"
-    vocabulary: int = Field(default=10_000, ge=len(SPECIAL_SYMBOLS) + 1)
+    vocabulary: int = Field(default=10_000, ge=len(SPECIAL_SYMBOLS) + 1, le=LARGEST_VOCABULARY)
     minimum_frequency: int = Field(default=1, ge=1)
     lower: bool = False
 
@@ -311,6 +314,11 @@ def _count(
     raw.train_from_iterator(texts, trainer)
     found = raw.get_vocab(with_added_tokens=False)
     ranked = [piece for piece in sorted(found, key=found.__getitem__) if piece not in always]
+    if not ranked and minimum > 1:
+        raise DataError(
+            f"nothing occurs {minimum:,} times in the training texts, so all of them would be {SPECIAL_SYMBOLS[UNK]}; "
+            "set a smaller tokenizer.minimum_frequency"
+        )
     kept = [*always, *ranked][: size - len(SPECIAL_SYMBOLS)]
     raw.model = models.WordLevel(vocab=_vocabulary(kept), unk_token=SPECIAL_SYMBOLS[UNK])
     return _finish(raw)

@@ -72,7 +72,7 @@ class Vocabularies:
             both = Tokenizer.load(folder / JOINT, specials)
             return cls(both, both, dropout=dropout)
         source, target = (Tokenizer.load(folder / name, specials) for name in (SOURCE, TARGET))
-        return cls(source, target, same_ids=specials is not None, dropout=dropout)
+        return cls(source, target, same_ids=config.numbers_alike, dropout=dropout)
 
 
 def known_place(config: TokenizerPart, corpus: Corpus[Text]) -> Path:

@@ -13,7 +13,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 from regard.core.symbols import EOS, PAD, SOS, UNK, Specials
 from regard.data import TokenizerPart
-from regard.data.modalities.text.tokenizers import Tokenizer
+from regard.data.modalities.text.tokenizers import LARGEST_VOCABULARY, Tokenizer
 
 MASK = 4
 SYMBOLS = ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]")
@@ -30,7 +30,7 @@ class WordPieceTokenizer(TokenizerPart):
     """
 
     kind: str = "wordpiece"
-    vocabulary: int = Field(default=8000, ge=len(SYMBOLS) + 1)
+    vocabulary: int = Field(default=8000, ge=len(SYMBOLS) + 1, le=LARGEST_VOCABULARY)
     minimum_frequency: int = Field(default=2, ge=1)
     lower: bool = True
 

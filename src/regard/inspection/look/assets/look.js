@@ -3,8 +3,9 @@
 function start() {
   mixColours();
   mixHeat();
-  const views = (PICTURES ? [pictureView(), rolloutView(), headsView(), walkView(), statisticsView()]
-    : [graphView(), tokensView(), headsView(), walkView(), decodingView(), depthsView(), statisticsView(), enteringView()])
+  const views = (PICTURES ? [pictureView(), rolloutView(), headsView(), walkView(), expertsView(), statisticsView()]
+    : [graphView(), tokensView(), headsView(), walkView(), decodingView(), depthsView(), expertsView(),
+      statisticsView(), enteringView()])
     .filter((view) => !view.there || view.there());
   const tabs = views.map((view) => element("button",
     { type: "button", role: "tab", id: `tab-${view.id}`, "aria-controls": `view-${view.id}`,

@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.core.config import nearest
 from regard.core.errors import OptionError, RunError, enumerate_problems
 from regard.interop.huggingface.files import Stored
-from regard.interop.huggingface.settings import Settings
+from regard.interop.huggingface.settings import Settings, overlay
 from regard.interop.huggingface.tensors import Pairing
 
 
@@ -137,7 +137,8 @@ class Family:
         idle = [f"{name}{nearest(name, unknown)}" for name in ignored if name not in unknown]
         if idle:
             raise OptionError(f"{where} has nothing to ignore under the name {', '.join(idle)}; leave out --ignore")
-        table = self.settings.read(config, {*self.more, *ignored}, problems) | self.read_more(config, problems)
+        table = self.settings.read(config, {*self.more, *ignored}, problems)
+        table = overlay(table, self.read_more(config, problems))
         if problems:
             raise RunError(enumerate_problems(f"{where} cannot be followed", problems))
         return table

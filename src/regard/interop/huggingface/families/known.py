@@ -8,16 +8,22 @@ from typing import Any
 from regard.core.config import nearest
 from regard.core.errors import OptionError, RunError
 from regard.interop.huggingface.families.bert import BERTS
+from regard.interop.huggingface.families.deepseek import DEEPSEEKS
 from regard.interop.huggingface.families.distilbert import DISTILBERTS
 from regard.interop.huggingface.families.family import Family
 from regard.interop.huggingface.families.gpt2 import GPT2
 from regard.interop.huggingface.families.llama import LLAMA
 from regard.interop.huggingface.families.marian import MARIAN
+from regard.interop.huggingface.families.mistral import MISTRAL
+from regard.interop.huggingface.families.mixtral import MIXTRAL
 from regard.interop.huggingface.families.pegasus import PEGASUS
+from regard.interop.huggingface.families.qwen import QWEN2, QWEN3
 from regard.interop.huggingface.families.roberta import ROBERTAS
 from regard.interop.huggingface.families.vit import VITS
 
-FAMILIES = (GPT2, LLAMA, MARIAN, PEGASUS, *BERTS, *ROBERTAS, *DISTILBERTS, *VITS)
+RELATIVES = (*DEEPSEEKS, MIXTRAL, QWEN3, QWEN2, MISTRAL, LLAMA)
+"""Of one kind here; the first whose parts a model has is how it is written, and Llama is the plain one."""
+FAMILIES = (GPT2, *RELATIVES, MARIAN, PEGASUS, *BERTS, *ROBERTAS, *DISTILBERTS, *VITS)
 """Of those with one model_type, the first is what a folder holds that names no architecture."""
 
 
@@ -37,7 +43,8 @@ def family_of_config(config: Mapping[str, Any], where: str, named: str = "") -> 
 
 
 def _said_family(config: Mapping[str, Any]) -> Family | None:
-    names, model_type = config.get("architectures") or [], config.get("model_type")
+    said, model_type = config.get("architectures") or [], config.get("model_type")
+    names = [str(one) for one in said] if isinstance(said, list) else [str(said)]
     for family in FAMILIES:
         known = {family.architecture, *family.also} & {*names} if names else model_type == family.model_type
         if known and model_type in (None, family.model_type):

@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from regard.interop.huggingface.families.family import HEAD, Family
-from regard.interop.huggingface.settings import ACTIVATIONS, SOFTMAX, TIED, Setting, Settings, stack_sizes
+from regard.interop.huggingface.families.rope import ROPE_SETTINGS, read_rope, write_rope
+from regard.interop.huggingface.settings import ACTIVATIONS, SOFTMAX, STACK, TIED, Setting, Settings, stack_sizes
 from regard.interop.huggingface.tensors import PairedHalves, Pairing, Same, Stacked
 
+SIZES = (
+    *stack_sizes((32, 4096, 32), STACK[:3]),
+    Setting("max_position_embeddings", "context", 2048),
+    Setting("hidden_act", "feed_forward.activation", "silu", ACTIVATIONS),
+    Setting("rms_norm_eps", "norm.epsilon", 1e-6),
+    Setting("tie_word_embeddings", "tied", False, TIED),
+)
+"""What every relative says."""
+HEADS = (Setting("num_key_value_heads", "groups", None), Setting("head_dim", "key_width", None))
+NETWORK = (Setting("intermediate_size", "feed_forward.width", 11008),)
+PARTS = {
+    "kind": "llama",
+    "position.kind": "rotary",
+    "norm.kind": "rms",
+    "head_norm.kind": "none",
+    "projection.kind": "multi-head",
+    "projection.biases": "usual",
+    "feed_forward.kind": "gated",
+}
+FULL = {path: value for path, value in SOFTMAX.items() if path.startswith("attention.")}
+REQUIRED = {"is_encoder_decoder": False}
+HARMLESS = frozenset({"attention_dropout", "pretraining_tp"})
 SETTINGS = Settings(
-    given=(
-        *stack_sizes((32, 4096, 32, 11008)),
-        Setting("num_key_value_heads", "groups", None),
-        Setting("head_dim", "key_width", None),
-        Setting("max_position_embeddings", "context", 2048),
-        Setting("hidden_act", "feed_forward.activation", "silu", ACTIVATIONS),
-        Setting("rms_norm_eps", "norm.epsilon", 1e-6),
-        Setting("tie_word_embeddings", "tied", False, TIED),
-    ),
-    fixed={
-        "kind": "llama",
-        "position.kind": "rotary",
-        "feed_forward.kind": "gated",
-        "norm.kind": "rms",
-        **SOFTMAX,
-    },
-    required={
-        "attention_bias": False,
-        "mlp_bias": False,
-        "is_encoder_decoder": False,
-    },
-    harmless=frozenset({"attention_dropout", "pretraining_tp"}),
+    given=(*SIZES, *HEADS, *NETWORK),
+    fixed={**PARTS, **FULL},
+    required={"attention_bias": False, "mlp_bias": False, **REQUIRED},
+    harmless=HARMLESS,
 )
 
 MODEL = (
@@ -43,93 +48,66 @@ LAYER = (
     Pairing("attention_residual.norm.weight", ("input_layernorm.weight",)),
     Pairing("attention.output.weight", ("self_attn.o_proj.weight",)),
     Pairing("feed_forward_residual.norm.weight", ("post_attention_layernorm.weight",)),
-    Pairing("feed_forward.outer.weight", ("mlp.down_proj.weight",)),
 )
-PROJECTED = ("self_attn.q_proj.weight", "self_attn.k_proj.weight", "self_attn.v_proj.weight")
-GATED = ("mlp.gate_proj.weight", "mlp.up_proj.weight")
+PROJECTED = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
 PREFIX = "model."
+INV_FREQ = re.compile(r"model\.(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq")  # computed, not learned
+
+LayerTensors = Callable[[Mapping[str, Any], int], Iterable[Pairing]]
+"""From our table and the number of a layer to the pairs of one of its sub-layers."""
 
 
-def tensors(table: Mapping[str, Any]) -> Iterator[Pairing]:
+def stack(table: Mapping[str, Any], *sublayers: LayerTensors) -> Iterator[Pairing]:
+    """All tensors of a model whose layers have these sub-layers."""
     for pairing in MODEL:
         yield pairing.inside("", PREFIX)
     for layer in range(table["layers"]):
-        for pairing in (*LAYER, *stacked(table)):
+        for pairing in (*LAYER, *(one for sublayer in sublayers for one in sublayer(table, layer))):
             yield pairing.inside(f"stack.layers.{layer}.", f"{PREFIX}layers.{layer}.")
     if table["tied"] == "none":
         yield Pairing("head.weight", (HEAD,))
 
 
-def stacked(table: Mapping[str, Any]) -> tuple[Pairing, Pairing]:
-    """Queries, keys and values, and both halves of the gate, stand in one matrix each."""
+def attention(table: Mapping[str, Any], layer: int) -> Iterator[Pairing]:
+    """Queries, keys and values stand in one matrix; biases and norms of heads where there are any."""
     heads, groups = table["heads"], table["groups"] or table["heads"]
     width = table["key_width"] or table["width"] // heads
-    project = Stacked(
-        (heads * width, groups * width, groups * width), (PairedHalves(heads), PairedHalves(groups), Same())
+    rows = (heads * width, groups * width, groups * width)
+    project = Stacked(rows, (PairedHalves(heads), PairedHalves(groups), Same()))
+    biases = table["projection"]["biases"]
+    for what in ("weight", "bias") if biases in ("qkv", "all") else ("weight",):
+        yield Pairing(f"attention.project.{what}", tuple(f"{name}.{what}" for name in PROJECTED), project)
+    if biases == "all":
+        yield Pairing("attention.output.bias", ("self_attn.o_proj.bias",))
+    if table["head_norm"]["kind"] == "rms":
+        yield Pairing("attention.query_norm.weight", ("self_attn.q_norm.weight",), PairedHalves(1))
+        yield Pairing("attention.key_norm.weight", ("self_attn.k_norm.weight",), PairedHalves(1))
+
+
+def network(table: Mapping[str, Any], layer: int) -> tuple[Pairing, ...]:
+    return gated_network("feed_forward", "mlp", table["feed_forward"]["width"])
+
+
+def gated_network(ours: str, theirs: str, width: int) -> tuple[Pairing, Pairing]:
+    """Both halves of the gate stand in one matrix."""
+    halves = (f"{theirs}.gate_proj.weight", f"{theirs}.up_proj.weight")
+    return (
+        Pairing(f"{ours}.inner.weight", halves, Stacked((width, width), (Same(), Same()))),
+        Pairing(f"{ours}.outer.weight", (f"{theirs}.down_proj.weight",)),
     )
-    gate = Stacked((table["feed_forward"]["width"],) * 2, (Same(), Same()))
-    return Pairing("attention.project.weight", PROJECTED, project), Pairing("feed_forward.inner.weight", GATED, gate)
 
 
-# -- rotary positions: transformers 5 writes rope_parameters, 4 wrote rope_theta and rope_scaling ------------------
-
-ROPE_SETTINGS = frozenset({"rope_parameters", "rope_scaling", "rope_theta"})
-ROPE_TYPES = {"default": "none", "linear": "linear", "llama3": "llama3"}
-ROPE_FIELDS: dict[str, dict[str, str]] = {
-    "default": {},
-    "linear": {"factor": "factor"},
-    "llama3": {
-        "factor": "factor",
-        "low_freq_factor": "low",
-        "high_freq_factor": "high",
-        "original_max_position_embeddings": "trained",
-    },
-}
-
-
-def read_rope(config: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """The position table."""
-    name = "rope_scaling" if config.get("rope_scaling") else "rope_parameters"
-    given = config.get(name) or {}
-    if not isinstance(given, Mapping):
-        problems.append(f"{name} = {given!r}, a table is expected")
-        return {}
-    rope = {"original_max_position_embeddings": config.get("max_position_embeddings", 2048), **given}
-    base = rope.pop("rope_theta", None) or config.get("rope_theta") or 10000.0
-    other = rope.pop("type", None)
-    rope_type = rope.pop("rope_type", None) or other or "default"
-    if rope_type not in ROPE_TYPES:
-        problems.append(f"{name}.rope_type = {rope_type!r}; known: {', '.join(map(repr, ROPE_TYPES))}")
-        return {}
-    fields = ROPE_FIELDS[rope_type]
-    problems += [f"{name}.{field} is missing, but {rope_type!r} needs it" for field in fields if field not in rope]
-    problems += [
-        f"{name}.{field} = {value!r} is not known with {rope_type!r}"
-        for field, value in given.items()
-        if value and field not in {*fields, "rope_theta", "rope_type", "type"}
-    ]
-    scaling = {ours: rope.get(theirs) for theirs, ours in fields.items()}
-    return {"position": {"kind": "rotary", "base": base, "scaling": {"kind": ROPE_TYPES[rope_type], **scaling}}}
+def tensors(table: Mapping[str, Any]) -> Iterator[Pairing]:
+    return stack(table, attention, network)
 
 
 def write_more(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """As transformers 4 wrote it, which 5 reads too."""
     if table["width"] % table["heads"]:
         problems.append(
             f"model.width = {table['width']} is not divisible by model.heads = {table['heads']}, as they demand even "
             "where model.key_width is given"
         )
-    position = table["position"]
-    if position["kind"] != "rotary":
-        return {}
-    scaling = position["scaling"]
-    rope_type = next((theirs for theirs, ours in ROPE_TYPES.items() if ours == scaling["kind"]), None)
-    if rope_type is None:
-        problems.append(f"model.position.scaling.kind = {scaling['kind']!r}; they know {', '.join(ROPE_TYPES)}")
-        return {}
-    fields = {theirs: scaling[ours] for theirs, ours in ROPE_FIELDS[rope_type].items()}
-    rope_scaling = None if rope_type == "default" else {"rope_type": rope_type, **fields}
-    return {"rope_theta": position["base"], "rope_scaling": rope_scaling}
+    return write_rope(table, problems)
 
 
 LLAMA = Family(
@@ -140,7 +118,7 @@ LLAMA = Family(
     vocabulary={"vocab_size": 32000, "bos_token_id": 1, "eos_token_id": 2},
     tensors=tensors,
     prefix=PREFIX,
-    unneeded=(re.compile(r"model\.(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq"),),  # computed, not learned
+    unneeded=(INV_FREQ,),
     more=ROPE_SETTINGS,
     read_more=read_rope,
     write_more=write_more,

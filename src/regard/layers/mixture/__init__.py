@@ -1,0 +1,1 @@
+"""A mixture of experts: routing, balance, and products group by group."""

@@ -1,0 +1,118 @@
+"""Tiny recipes: for every kind that a table of a recipe may have, one in which it takes part and trains at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+Tree = dict[str, Any]
+
+SIZES: Tree = {"train_size": 40, "validation_size": 8, "test_size": 8}
+WORLD: Tree = {**SIZES, "compositional_size": 4}
+
+DATA_TABLES: dict[str, Tree] = {
+    "small-world": WORLD, "toy": SIZES, "world-trees": WORLD, "world-english": SIZES, "world-moods": WORLD,
+    "world-tags": WORLD, "world-questions": WORLD, "python-english": {"validation_share": 0.001},
+    "python-code": {"packages": ["json"]}, "waves": {"hours": 400}, "wave-shapes": SIZES, "movie-reviews": {"some": 20},
+    "pairs": {"train": "pairs.tsv"}, "trees": {"train": "trees.txt"}, "text": {"train": "text.txt"},
+    "text-table": {"train": "pairs.tsv", "text": "source"}, "labelled": {"train": "pairs.tsv", "text": "source"},
+    "pictures": {"train": "pictures"}, "sounds": {"train": "tones"}, "speech": {"train": "said.csv"},
+    "series": {"train": "hours.csv"}, "labelled-series": {"train": "shapes.ts"}, "tagged": {"train": "tagged.txt"},
+    "questions": {"train": "questions.jsonl"}, "graphs": {"train": "graphs.jsonl"},
+}  # fmt: skip
+DIVIDED_BY_SHARE = ("text", "series")
+MODALITY_OF = {
+    "pictures": "image", "sounds": "audio", "speech": "audio", "series": "series", "waves": "series",
+    "labelled-series": "series", "wave-shapes": "series", "graphs": "graph",
+}  # fmt: skip
+
+INPUT_TABLES: dict[str, Tree] = {"audio": {"features": {"bins": 8}}, "image": {"size": 8}}
+TASK_TABLES: dict[str, Tree] = {
+    "language-model": {"context": 16, "sample": 0}, "masked-language-model": {"context": 16},
+    "forecasting": {"context": 18, "horizon": 6}, "question-answering": {"max_length": 24, "stride": 4},
+}  # fmt: skip
+MODEL_TABLES: dict[str, Tree] = {
+    "fixed-context": {"embedding": {"width": 8}}, "bahdanau": {"embedding": {"width": 8}},
+    "luong": {"embedding": {"width": 8}}, "convolution": {"encoder_layers": 1, "decoder_layers": 1},
+    "transformer": {"encoder_layers": 1, "decoder_layers": 1, "heads": 2}, "recurrent": {"embedding": {"width": 8}},
+    "gpt": {"layers": 1, "heads": 2}, "llama": {"layers": 1, "heads": 2}, "bert": {"layers": 1, "heads": 2},
+    "vit": {"layers": 1, "heads": 2, "front": {"kind": "patches", "size": 4}},
+    "graph-transformer": {"layers": 1, "heads": 2},
+}  # fmt: skip
+PART_TABLES: dict[str, Tree] = {
+    "attention=window": {"size": 3}, "attention=dilated": {"size": 2, "stride": 2},
+    "attention=longformer": {"size": 3}, "attention=sinks": {"size": 3, "sinks": 1},
+    "attention=blockwise": {"block": 2}, "attention=block-sparse": {"block": 3}, "attention=bigbird": {"block": 2},
+    "attention=top-k": {"keys": 2}, "attention=linformer": {"rows": 3, "max_length": 16},
+    "attention=performer": {"features": 8}, "scaling=llama3": {"trained": 4}, "features=waveform": {"hop": 0.05},
+    "features=log-mel": {"bins": 8}, "front=hierarchy": {"sizes": [4, 2]}, "front=convolution": {"channels": [4, 6]},
+    "front=patches": {"size": 4}, "embedding=learned": {"width": 8}, "adjacency=mask": {"heads": 1},
+    "source=wordpiece": {"vocabulary": 200}, "target=wordpiece": {"vocabulary": 200},
+}  # fmt: skip
+WORDS: Tree = {"kind": "word", "minimum_frequency": 1}
+PIECES: Tree = {"kind": "wordpiece", "vocabulary": 200, "minimum_frequency": 1}
+
+DATA_OF_TASK = {
+    "translation": "toy", "parsing": "trees", "language-model": "world-english", "classification": "world-moods",
+    "regression": "labelled", "tagging": "world-tags", "question-answering": "world-questions",
+    "embedding": "small-world", "masked-language-model": "world-english", "forecasting": "series",
+}  # fmt: skip
+MODEL_OF_TASK = {
+    "translation": "transformer", "parsing": "transformer", "language-model": "gpt", "forecasting": "vit",
+}  # fmt: skip
+TASK_OF_MODEL = {
+    "recurrent": "language-model", "gpt": "language-model", "llama": "language-model", "bert": "classification",
+    "vit": "classification", "graph-transformer": "classification",
+}  # fmt: skip
+DATA_OF_MODEL = {"vit": "pictures", "graph-transformer": "graphs"}
+TASK_OF_DATA = {
+    "small-world": "translation", "toy": "translation", "pairs": "translation", "trees": "parsing",
+    "world-trees": "parsing", "text": "language-model", "text-table": "language-model",
+    "python-english": "language-model", "python-code": "language-model", "world-english": "language-model",
+    "series": "forecasting", "waves": "forecasting", "world-tags": "tagging", "tagged": "tagging",
+    "questions": "question-answering", "world-questions": "question-answering",
+}  # fmt: skip
+DATA_OF_INPUT = {"text": "toy", "image": "pictures", "audio": "sounds", "graph": "graphs", "series": "series"}
+
+
+def recipe(files: Path, task: str, data: str = "", model: str = "") -> Tree:
+    """A tiny recipe of this task, on these data and with this model where they are said."""
+    data = data or DATA_OF_TASK[task]
+    modality = MODALITY_OF.get(data, "text")
+    model = model or MODEL_OF_TASK.get(task, {"graph": "graph-transformer", "text": "bert"}.get(modality, "vit"))
+    tree: Tree = {
+        "data": data_table(files, data),
+        "model": {"kind": model, "width": 8, "dropout": 0.1, **MODEL_TABLES[model]},
+        "task": {"kind": task, **TASK_TABLES.get(task, {})},
+        "training": {"steps": 2, "batch_tokens": 96, "threads": 1, "schedule": {"kind": "constant"}},
+    }
+    if modality == "text":
+        return {**tree, "tokenizer": PIECES if task == "masked-language-model" else WORDS}
+    return {**tree, "input": {"kind": modality, **INPUT_TABLES.get(modality, {})}}
+
+
+def data_table(files: Path, kind: str) -> Tree:
+    table = {"kind": kind, **DATA_TABLES[kind]}
+    if "train" not in table:
+        return table
+    return {**table, "folder": str(files), **({} if kind in DIVIDED_BY_SHARE else {"validation_size": 4})}
+
+
+def recipe_with(files: Path, table: str, kind: str) -> Tree:
+    """A tiny recipe in which a table of the first level has this kind."""
+    if table == "task":
+        return recipe(files, kind)
+    if table == "model":
+        return recipe(files, TASK_OF_MODEL.get(kind, "translation"), DATA_OF_MODEL.get(kind, ""), kind)
+    data = kind if table == "data" else DATA_OF_INPUT.get(kind, "toy")
+    tree = recipe(files, TASK_OF_DATA.get(data, "classification"), data)
+    if table in ("data", "input"):
+        return tree
+    own: Tree = {"kind": kind, **({"minimum_frequency": 1} if kind in ("word", "whitespace") else {})}
+    return {**tree, table: own}
+
+
+def file_values(files: Path, kind: str, key: str) -> list[Any]:
+    """Other files for a split."""
+    name = str(files / DATA_TABLES[kind]["train"])
+    return [[name, name]] if key == "train" else [{"others": name}] if key == "other_splits" else [name]
