@@ -151,6 +151,7 @@ def make_modality(**table: Any) -> tuple[Any, Any]:
     recipe = Recipe.of({
         "input": {"kind": "graph", **table},
         "model": {"kind": "graph-transformer", "layers": 1, "width": 12, "heads": 3, "dropout": 0.0},
+        "task": {"kind": "classification"},
     })  # fmt: skip
     corpus: Any = Corpus({"train": (LabelledGraph(GRAPH, "a"),)}, Ledger())
     modality = recipe.input.fit(corpus, recipe.tokenizer).input
