@@ -56,9 +56,11 @@ DATA_OF_TASK = {
     "translation": "toy", "parsing": "trees", "language-model": "world-english", "classification": "world-moods",
     "regression": "labelled", "tagging": "world-tags", "question-answering": "world-questions",
     "embedding": "small-world", "masked-language-model": "world-english", "forecasting": "series",
+    "node-classification": "graph-nodes", "link-prediction": "graph-links",
 }  # fmt: skip
 MODEL_OF_TASK = {
     "translation": "transformer", "parsing": "transformer", "language-model": "gpt", "forecasting": "vit",
+    "node-classification": "graph-transformer", "link-prediction": "graph-transformer",
 }  # fmt: skip
 TASK_OF_MODEL = {
     "recurrent": "language-model", "gpt": "language-model", "llama": "language-model", "bert": "classification",
@@ -71,6 +73,7 @@ TASK_OF_DATA = {
     "python-english": "language-model", "python-code": "language-model", "world-english": "language-model",
     "series": "forecasting", "waves": "forecasting", "world-tags": "tagging", "tagged": "tagging",
     "questions": "question-answering", "world-questions": "question-answering",
+    "graph-nodes": "node-classification", "graph-links": "link-prediction", "grey-digits": "language-model",
 }  # fmt: skip
 DATA_OF_INPUT = {"text": "toy", "image": "pictures", "audio": "sounds", "graph": "graphs", "series": "series"}
 

@@ -36,6 +36,9 @@ def graph_of(tree: dict[str, Any]) -> Graph:
     return graph_of_tree(tree).graph
 
 
+CLASSES = {"task": {"kind": "classification"}}
+
+
 def fitted(*trees: dict[str, Any], **table: Any) -> GraphModality:
     part = Recipe.of({"input": {"kind": "graph", **table}}).input
     corpus: Any = Corpus({"train": tuple(LabelledGraph(graph_of(tree), "a") for tree in trees)}, Ledger())
@@ -127,7 +130,7 @@ def test_nodes_of_which_nothing_is_known_need_a_place() -> None:
 
 def test_distances_that_nobody_would_read_are_refused() -> None:
     modality = fitted(WATER, structure={"distance": 3})
-    model = Recipe.of({"model": {"kind": "graph-transformer", "adjacency": {"kind": "none"}}}).model
+    model = Recipe.of({**CLASSES, "model": {"kind": "graph-transformer", "adjacency": {"kind": "none"}}}).model
     with pytest.raises(RecipeError, match=r"input\.structure\.distance has no effect where model\.adjacency\.kind"):
         model.build({"input": modality.port()})
 
@@ -135,14 +138,14 @@ def test_distances_that_nobody_would_read_are_refused() -> None:
 def test_more_masked_heads_than_there_are_is_refused() -> None:
     table = {"kind": "graph-transformer", "width": 8, "heads": 2, "adjacency": {"kind": "mask", "heads": 3}}
     with pytest.raises(RecipeError, match=r"model\.adjacency\.heads = 3 is more than the 2 heads"):
-        Recipe.of({"model": table}).model.build({"input": Nodes(3)})
+        Recipe.of({**CLASSES, "model": table}).model.build({"input": Nodes(3)})
 
 
 def test_a_family_of_another_kind_of_data_says_so() -> None:
     with pytest.raises(RecipeError, match=r"'bert' writes tokens, and the output of this recipe is nothing"):
-        Recipe.of({"model": {"kind": "bert"}}).model.build({"input": Nodes(3)})
+        Recipe.of({**CLASSES, "model": {"kind": "bert"}}).model.build({"input": Nodes(3)})
     with pytest.raises(RecipeError, match=r"'vit' reads pictures .*is nodes of a graph with 3 features"):
-        Recipe.of({"model": {"kind": "vit"}}).model.build({"input": Nodes(3)})
+        Recipe.of({**CLASSES, "model": {"kind": "vit"}}).model.build({"input": Nodes(3)})
 
 
 def test_graphs_are_read_whole() -> None:
