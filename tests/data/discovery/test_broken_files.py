@@ -7,6 +7,7 @@ import os
 import struct
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -73,11 +74,13 @@ def test_what_is_no_file_does_not_wait(tmp_path: Path) -> None:
         discover([tmp_path / "b.csv"])
 
 
-def test_what_may_not_be_read_is_told(tmp_path: Path) -> None:
-    write(tmp_path, {"a.csv": table(40)})
-    tmp_path.chmod(0o755)
-    (tmp_path / "a.csv").chmod(0)
-    assert "cannot be read: Permission denied" in by_somebody(lambda: refusal(tmp_path, "a.csv"))
+def test_what_may_not_be_read_is_told() -> None:
+    with TemporaryDirectory() as held:  # pytest's own folders are for one user alone
+        folder = Path(held)
+        folder.chmod(0o755)
+        write(folder, {"a.csv": table(40)})
+        (folder / "a.csv").chmod(0)
+        assert "cannot be read: Permission denied" in by_somebody(lambda: refusal(folder, "a.csv"))
 
 
 def by_somebody(ask: Callable[[], str]) -> str:
