@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import typer
-
 from regard.cli.console import escape_markup, notes, say
 from regard.core.errors import OptionError
 
@@ -20,13 +18,6 @@ if TYPE_CHECKING:
 
 USUAL_BUDGET = "30m"
 """Where files are given and no time: enough for most of the quality on two cores."""
-
-TASK = typer.Option("", "--task", metavar="TASK", help="What to learn from files: translation, classification, …")
-SOURCE_COLUMN = typer.Option("", "--source-column", metavar="NAME", help="Column to translate from.")
-TARGET_COLUMN = typer.Option("", "--target-column", metavar="NAME", help="Column to translate into.")
-SECOND_COLUMN = typer.Option("", "--second-column", metavar="NAME", help="Column of a second text, for labels of two.")
-TEXT_COLUMN = typer.Option("", "--text-column", metavar="NAME", help="Column of the texts.")
-LABEL_COLUMN = typer.Option("", "--label-column", metavar="NAME", help="Column of the labels.")
 
 
 class Automatic(NamedTuple):

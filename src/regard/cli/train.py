@@ -6,25 +6,16 @@ import json
 import math
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from regard.cli.automatic import (
-    LABEL_COLUMN,
-    SECOND_COLUMN,
-    SOURCE_COLUMN,
-    TARGET_COLUMN,
-    TASK,
-    TEXT_COLUMN,
-    USUAL_BUDGET,
-    check_files,
-    from_files,
-    is_recipe,
-)  # fmt: skip
+from regard.cli.automatic import USUAL_BUDGET, check_files, from_files, is_recipe
 from regard.cli.console import JSON_OPTION, TrainingBar, escape_markup, flag, notes, say, write_json
+from regard.cli.options.columns import NO_WISHES, with_columns
 from regard.cli.options.ranks import launch_ranks
 from regard.core.errors import OptionError
 
@@ -47,6 +38,7 @@ Examples:
 """
 
 
+@with_columns
 def train(
     recipe: list[str] = typer.Argument(
         metavar="RECIPE|FILE…",
@@ -66,12 +58,7 @@ def train(
         help="90s, 10m or 1h for everything, turned into steps by a short measurement (files: by default 30m); or "
         "2000steps.",
     ),
-    task: str = TASK,
-    source_column: str = SOURCE_COLUMN,
-    target_column: str = TARGET_COLUMN,
-    text_column: str = TEXT_COLUMN,
-    second_column: str = SECOND_COLUMN,
-    label_column: str = LABEL_COLUMN,
+    wishes: Mapping[str, str] = NO_WISHES,
     ranks: int = typer.Option(
         1, "--ranks", metavar="N", min=1, help="Number of processes on this machine that share every step.",
         show_default=False,
@@ -81,8 +68,6 @@ def train(
     """Train a model from a recipe or from files of your own; Ctrl-C saves a checkpoint first."""
     if ranks > 1 and budget:
         raise OptionError("--budget measures one process; with --ranks say how many steps: --set training.steps=N")
-    wishes = {"task": task, "source_column": source_column, "target_column": target_column,
-              "text_column": text_column, "second_column": second_column, "label_column": label_column}  # fmt: skip
     check_files(recipe, [f"--{name.replace('_', '-')}" for name, value in wishes.items() if value])
     words = ["train", *recipe, "--out", str(out), *(word for one in settings for word in ("--set", one))]
     words += [*(["--from", str(start)] if start is not None else []), *(["--resume"] if resume else [])]
@@ -116,7 +101,7 @@ def run_training(
     settings: list[str],
     start: Path | None,
     budget: str,
-    wishes: dict[str, str],
+    wishes: Mapping[str, str],
     *,
     resume: bool,
     as_json: bool,
@@ -181,7 +166,7 @@ def recipe_of_files(
     out: Path,
     settings: list[str],
     budget: str,
-    wishes: dict[str, str],
+    wishes: Mapping[str, str],
     bar: TrainingBar,
     began: float,
     *,

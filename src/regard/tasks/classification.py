@@ -44,6 +44,11 @@ from regard.tasks.yardsticks import (
 )
 
 ERRORS_LISTED = 50
+CLASS_HEADLINE = (
+    share("accuracy", "accuracy"),
+    share("macro_f1", "macro F1"),
+    Metric("calibration_error", "calibration error", higher_is_better=False),
+)
 FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
     "softmax": partial(torch.softmax, dim=-1),
     "sigmoid": torch.sigmoid,
@@ -55,11 +60,7 @@ FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
 class ClassificationConfig(TaskPart):
     """Which class an input belongs to; ``labels`` are those of the training data unless they are named."""
 
-    headline = (
-        share("accuracy", "accuracy"),
-        share("macro_f1", "macro F1"),
-        Metric("calibration_error", "calibration error", higher_is_better=False),
-    )
+    headline = CLASS_HEADLINE
     accuracy = "accuracy"
     mixes = True
 

@@ -9,6 +9,11 @@ from regard.core import rules
 from regard.data.discovery.found import Discovery, TextFacts
 from regard.runs.automatic.proposal import Decision, Proposal, Size
 
+LITTLE_PER_LABEL = (
+    Decision("model.dropout", 0.3, "strong, since labels carry little information"),
+    Decision("task.label_smoothing", 0.1, "for calibrated probabilities on little data"),
+)
+
 
 def translation(found: Discovery) -> Proposal:
     """From text to text: an encoder–decoder Transformer."""
@@ -30,13 +35,10 @@ def classification(found: Discovery) -> Proposal:
     """Which class: an encoder and a head."""
     text = _texts(found.inputs)
     decisions = [
-        Decision("tokenizer.kind", "wordpiece", "whole words, rare ones in pieces"),
-        _vocabulary(text.characters_total),
-        *_encoder(),
+        *_encoder(text.characters_total),
         Decision("task.kind", "classification", f"{len(found.labels):,} labels"),
         *_reading(text),
-        Decision("model.dropout", 0.3, "strong, since labels carry little information"),
-        Decision("task.label_smoothing", 0.1, "for calibrated probabilities on little data"),
+        *LITTLE_PER_LABEL,
         *([Decision("task.balance", "classes", "the most frequent class is ten times the rarest or more")]
           if is_unbalanced(found.labels) else []),
         *training(),
@@ -48,13 +50,10 @@ def tagging(found: Discovery) -> Proposal:
     """A label for every word: an encoder and a head."""
     text = _texts(found.inputs)
     decisions = [
-        Decision("tokenizer.kind", "wordpiece", "whole words, rare ones in pieces"),
-        _vocabulary(text.characters_total),
-        *_encoder(),
+        *_encoder(text.characters_total),
         Decision("task.kind", "tagging", f"{len(found.labels):,} tags"),
         Decision("task.max_length", rules.reading_length(text.words.p99, 0), "tokens; longer texts in windows"),
-        Decision("model.dropout", 0.3, "strong, since labels carry little information"),
-        Decision("task.label_smoothing", 0.1, "for calibrated probabilities on little data"),
+        *LITTLE_PER_LABEL,
         *training(),
     ]
     return Proposal(found.data, tuple(decisions), _encoder_sizes(), rules.EPOCHS_OF_TAGS)
@@ -91,9 +90,7 @@ def regression(found: Discovery) -> Proposal:
     """Which number: an encoder and a head."""
     text = _texts(found.inputs)
     decisions = [
-        Decision("tokenizer.kind", "wordpiece", "whole words, rare ones in pieces"),
-        _vocabulary(text.characters_total),
-        *_encoder(),
+        *_encoder(text.characters_total),
         Decision("task.kind", "regression", "a number for each text"),
         *_reading(text),
         Decision("model.dropout", 0.3, "strong, since numbers carry little information"),
@@ -107,9 +104,7 @@ def embedding(found: Discovery) -> Proposal:
     source, target = _texts(found.inputs), _texts(found.outputs)
     longest = max(source, target, key=lambda one: (one.words.p95, one.characters.p95))
     decisions = [
-        Decision("tokenizer.kind", "wordpiece", "whole words, rare ones in pieces"),
-        _vocabulary(source.characters_total + target.characters_total),
-        *_encoder(),
+        *_encoder(source.characters_total + target.characters_total),
         Decision("task.kind", "embedding", "the two texts of a pair get vectors that are near each other"),
         Decision("task.max_length", reading_length(longest), f"tokens; 5 % have more than {longest.words.p95:,} words"),
         *training(),
@@ -124,9 +119,7 @@ def question_answering(found: Discovery) -> Proposal:
     text, answer = _texts(found.inputs), _texts(found.outputs)
     length = rules.window(text.words.p95)
     decisions = [
-        Decision("tokenizer.kind", "wordpiece", "whole words, rare ones in pieces"),
-        _vocabulary(text.characters_total),
-        *_encoder(),
+        *_encoder(text.characters_total),
         Decision("task.kind", "question-answering", "answers stand in their contexts"),
         Decision("task.max_length", length, f"tokens; 5 % have more than {text.words.p95:,} words"),
         Decision("task.stride", length // 3, "tokens from window to window of a longer context"),
@@ -196,8 +189,11 @@ def _vocabulary(characters: int) -> Decision:
     return Decision("tokenizer.vocabulary", rules.vocabulary(characters), f"for {characters:,} characters")
 
 
-def _encoder() -> list[Decision]:
+def _encoder(characters: int) -> list[Decision]:
+    """An encoder of words and their pieces, for texts of so many characters in all."""
     return [
+        Decision("tokenizer.kind", "wordpiece", "whole words, rare ones in pieces"),
+        _vocabulary(characters),
         Decision("model.kind", "bert", "an encoder: each word sees the words on both sides"),
         Decision("model.residual", "pre", "trains stably with large learning rates"),
         Decision("model.position", {"kind": "rotary"}, "relative distances matter, not absolute positions"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -27,6 +27,8 @@ FEWEST_TEXTS = 2  # of each; folders with a single file each are more likely cha
 
 
 Fits: TypeAlias = Callable[[Path], bool]
+GoBy: TypeAlias = Callable[..., list[str]]
+"""Counts labelled files in a tally and says what is wrong with them."""
 
 
 class ClassFolders(NamedTuple):
@@ -90,44 +92,40 @@ def gathered(
     return findings.discovery()
 
 
-class PictureFolders(Discoverer):
-    """Pictures in a folder for each class."""
+class OpenedFolders(Discoverer):
+    """Files of one kind in a folder for each class, opened one by one."""
 
-    what = "pictures in a folder for each class"
     tasks: tuple[str, ...] = ("classification",)
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
-        return class_folders(given, is_picture) is not None
+    def __init__(self, kind: str, endings: Collection[str], go_by: GoBy, measure: Measure) -> None:
+        self.kind, self.endings, self.go_by, self.measure = kind, endings, go_by, measure
+        self.what = f"{kind}s in a folder for each class"
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
-        return of_files(given, is_picture, "picture", picture_facts.go_by, picture_facts.measure_pictures)
-
-
-class SoundFolders(Discoverer):
-    """Sounds in a folder for each class."""
-
-    what = "sounds in a folder for each class"
-    tasks: tuple[str, ...] = ("classification",)
+    def fits(self, path: Path) -> bool:
+        return path.suffix.lower() in self.endings
 
     def recognises(self, given: Given, wishes: Wishes) -> bool:
-        return class_folders(given, is_sound) is not None
+        return class_folders(given, self.fits) is not None
 
     def discover(self, given: Given, wishes: Wishes) -> Discovery:
-        return of_files(given, is_sound, "sound", sound_facts.go_by, sound_facts.measure_sounds)
+        found = class_folders(given, self.fits)
+        assert found is not None
+        tallies = {split: Tally() for split in found.splits}
+        problems: list[str] = []
+        for split, folder in found.splits.items():
+            files = class_files(folder)
+            check_classes(folder, [label for label, _ in files], f"{self.kind}s")
+            problems += self.go_by(files, tallies[split])
+        made = gathered(found, f"{self.kind}s", tallies, self.measure, given, self.kind)
+        return replace(made, warnings=(*made.warnings, *problems))
 
 
-def of_files(given: Given, fits: Fits, what: str, go_by: Callable[..., list[str]], measure: Measure) -> Discovery:
-    """The discovery of class folders whose files are opened one by one."""
-    found = class_folders(given, fits)
-    assert found is not None
-    tallies = {split: Tally() for split in found.splits}
-    problems: list[str] = []
-    for split, folder in found.splits.items():
-        files = class_files(folder)
-        check_classes(folder, [label for label, _ in files], f"{what}s")
-        problems += go_by(files, tallies[split])
-    made = gathered(found, f"{what}s", tallies, measure, given, what)
-    return replace(made, warnings=(*made.warnings, *problems))
+def picture_folders() -> OpenedFolders:
+    return OpenedFolders("picture", PICTURE_ENDINGS, picture_facts.go_by, picture_facts.measure_pictures)
+
+
+def sound_folders() -> OpenedFolders:
+    return OpenedFolders("sound", SOUND_ENDINGS, sound_facts.go_by, sound_facts.measure_sounds)
 
 
 class TextFolders(Discoverer):
@@ -169,14 +167,6 @@ class TextFolders(Discoverer):
         made = gathered(found, "labelled", tallies, given_text, given, "text")
         other = "for a language model of all files: --task language-model"
         return replace(made, reasons=(*made.reasons, other))
-
-
-def is_picture(path: Path) -> bool:
-    return path.suffix.lower() in PICTURE_ENDINGS
-
-
-def is_sound(path: Path) -> bool:
-    return path.suffix.lower() in SOUND_ENDINGS
 
 
 def is_text(path: Path) -> bool:
