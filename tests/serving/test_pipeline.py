@@ -185,8 +185,11 @@ def test_translation_has_their_shapes(translator: Path) -> None:
 def test_what_does_not_fit_is_refused(moods: Path, translator: Path) -> None:
     with pytest.raises(OptionError, match=r"no pipeline 'sentiment' \(did you mean 'sentiment-analysis'\?\)"):
         regard.pipeline("sentiment", model=moods)
-    with pytest.raises(OptionError, match="was trained for translation, and the pipeline 'text-classification' needs"):
+    named = r"was trained for translation, and the pipeline 'text-classification' needs a run of task.kind = "
+    with pytest.raises(OptionError, match=rf"{named}'classification'; .*, or use this one with regard\.pipeline\('tra"):
         regard.pipeline("sentiment-analysis", model=translator)
+    with pytest.raises(OptionError, match=r"needs a run of task.kind = 'translation'; .*regard\.pipeline\('text-class"):
+        regard.pipeline("translation", model=moods)
     with pytest.raises(OptionError, match=r"no option 'topk' \(did you mean 'top_k'\?\)"):
         regard.pipeline("sentiment-analysis", model=moods, topk=3)
     with pytest.raises(OptionError, match="takes texts; input 2 is int"):

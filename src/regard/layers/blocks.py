@@ -52,6 +52,8 @@ class PreNorm(Residual):
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward, each in a residual."""
 
+    carries_stream = True
+
     def __init__(
         self, attention: SelfHeads, feed_forward: nn.Module, residual: Callable[[], nn.Module]
     ) -> None:
@@ -71,6 +73,8 @@ class EncoderLayer(nn.Module):
 
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention over the source, feed-forward, each in a residual."""
+
+    carries_stream = True
 
     def __init__(
         self,
