@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-import untrained
-from untrained import SOURCES
 
 import regard
 from regard.cli.main import main
@@ -20,6 +18,8 @@ from regard.interop.checking import check
 from regard.interop.ctranslate2 import conversion as ctranslate2
 from regard.interop.ctranslate2.engine import Ctranslate2Engine, engine_of
 from regard.runs.load import Run
+from tests.interop import untrained
+from tests.interop.untrained import SOURCES
 
 
 @pytest.fixture(scope="module")

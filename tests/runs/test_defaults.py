@@ -14,9 +14,9 @@ from regard.core.errors import OptionError, RecipeError
 from regard.models.gpt import PRESETS, GptConfig
 from regard.runs.budget import Budget, Deadline, Pace, measure_pace, within, without_steps
 from regard.runs.folder import RunFolder
+from regard.runs.formats.upgrade import read_run_recipe
 from regard.runs.recipe import Recipe, recipes
 from regard.runs.train import prepare
-from regard.runs.upgrade import read_run_recipe
 from regard.training.config import Extent, TrainingConfig
 from regard.training.machine import Ranks
 

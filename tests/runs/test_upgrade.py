@@ -12,9 +12,9 @@ import pytest
 import regard
 from regard.core.errors import RecipeError, RunError
 from regard.runs.evaluate import evaluate
-from regard.runs.format_2 import inline
+from regard.runs.formats.format_2 import inline
+from regard.runs.formats.upgrade import FORMAT, STEPS, check_renamed, read_run_recipe, upgraded
 from regard.runs.recipe import Recipe, keys_below
-from regard.runs.upgrade import FORMAT, STEPS, check_renamed, read_run_recipe, upgraded
 
 # [data] as the first format wrote it into run folders, and what became of it.
 FIRST: dict[str, tuple[str, dict[str, Any]]] = {

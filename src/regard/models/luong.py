@@ -21,11 +21,11 @@ from regard.core.ports import Ports
 from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy
 from regard.layers import CELLS, MOST_LAYERS, CellPart
-from regard.layers.cells import State
 from regard.layers.embeddings import Tied
-from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
-from regard.layers.readout import Readout
-from regard.layers.recurrence import Bridge, RecurrentStack, join_states, moved, reorder_states
+from regard.layers.recurrent.cells import State
+from regard.layers.recurrent.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
+from regard.layers.recurrent.readout import Readout
+from regard.layers.recurrent.stacks import Bridge, RecurrentStack, join_states, moved, reorder_states
 from regard.models import ModelPart
 
 LUONG_CELLS = CELLS.with_default("lstm")

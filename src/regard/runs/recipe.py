@@ -29,8 +29,8 @@ from regard.data.readers import missing_files
 from regard.decoding import STRATEGIES
 from regard.decoding.options import Strategy
 from regard.models import MODELS, ModelPart
+from regard.runs.formats.upgrade import FORMAT, check_renamed, read_recipe, read_run_recipe, upgraded
 from regard.runs.starting import StartConfig
-from regard.runs.upgrade import FORMAT, check_renamed, read_recipe, read_run_recipe, upgraded
 from regard.tasks import TASKS, TaskPart
 from regard.training.config import Extent, TrainingConfig
 

@@ -26,13 +26,13 @@ from regard.layers.adapters import add_adapters, merge_adapters
 from regard.layers.headed import Headed
 from regard.runs.fitting import fit_to_inputs
 from regard.runs.folder import RunFolder
+from regard.runs.formats.upgrade import read_run_recipe
 from regard.runs.integrity import read_summary, save_held_out, write_summary
 from regard.runs.journal import MetricsFile, TensorBoard
 from regard.runs.memory import check_memory, count_parameters, told_of_memory
 from regard.runs.pretrained_vectors import load_pretrained_vectors
 from regard.runs.recipe import Recipe
 from regard.runs.starting import Origin, check_vocabulary, freeze, load_pretrained, start_from
-from regard.runs.upgrade import read_run_recipe
 from regard.training import checkpoints, machine
 from regard.training.config import Extent
 from regard.training.loop import Loop

@@ -28,10 +28,10 @@ from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import Keep
 from regard.layers.headed import NumberHead, Pool, Pooling
 from regard.tasks import TaskPart
+from regard.tasks.baselines.number_yardsticks import number_yardsticks
 from regard.tasks.classification import LabelledInput
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.numbers import number_scores, paired_errors
-from regard.tasks.number_yardsticks import number_yardsticks
 from regard.tasks.reading import check_length, logits_of
 from regard.tasks.whole_inputs import Whole, WholeInputs
 

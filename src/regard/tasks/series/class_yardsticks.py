@@ -12,7 +12,7 @@ from regard.data.examples import HasLabel
 from regard.tasks.baselines.sampling import evenly
 from regard.tasks.baselines.softmax_regression import fit_softmax_regression
 from regard.tasks.baselines.warping import nearest
-from regard.tasks.yardsticks import class_figures, places_of
+from regard.tasks.baselines.yardsticks import class_figures, places_of
 
 MOST_SERIES = 20_000
 MOST_CELLS = 50_000_000

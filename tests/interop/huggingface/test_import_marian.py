@@ -11,12 +11,9 @@ from typing import Any
 import pytest
 import tokenizers as library
 import torch
-import translators
 from safetensors.torch import load_file
-from strangers import Imported, change_tensors, furthest, imported
 from tokenizers import models
 from transformers import AutoTokenizer
-from translators import END, LONGEST, MODELS, PAD, PIECES, marian, our_logits, save, shown, their_logits, unbiased
 
 import regard
 from regard.cli.main import main
@@ -27,6 +24,21 @@ from regard.interop.checking import check
 from regard.interop.exporting import export
 from regard.interop.huggingface.importing import import_folder
 from regard.training.checkpoints import weights_of
+from tests.interop.huggingface import translators
+from tests.interop.huggingface.strangers import Imported, change_tensors, furthest, imported
+from tests.interop.huggingface.translators import (
+    END,
+    LONGEST,
+    MODELS,
+    PAD,
+    PIECES,
+    marian,
+    our_logits,
+    save,
+    shown,
+    their_logits,
+    unbiased,
+)
 
 LENGTHS = [(1,), (9, 4, 1, 7), (31, 30)]
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from regard.core.config import read_toml
 from regard.core.errors import RecipeError, enumerate_problems
-from regard.runs.format_2 import keys_of_format_1, to_format_2
-from regard.runs.format_3 import to_format_3
+from regard.runs.formats.format_2 import keys_of_format_1, to_format_2
+from regard.runs.formats.format_3 import to_format_3
 
 NEEDED = ("model", "task")
 """Tables of every run."""

@@ -15,8 +15,8 @@ from regard.tasks.baselines.bags import character_features, has_few_words, word_
 from regard.tasks.baselines.counts import fit_columns
 from regard.tasks.baselines.ridge import fit_ridge
 from regard.tasks.baselines.sampling import Sample, evenly
+from regard.tasks.baselines.yardsticks import MOST_PICTURES, MOST_PIXELS, Yardsticks, bag_of, pixels_of, texts_of
 from regard.tasks.metrics.numbers import r_squared, root_mean_squared_error
-from regard.tasks.yardsticks import MOST_PICTURES, MOST_PIXELS, Yardsticks, bag_of, pixels_of, texts_of
 
 MOST_EXAMPLES = 10_000
 COLUMNS_OF_TEXT = 1000

@@ -9,22 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-import untrained
-from readers import (
-    BODIES,
-    BYTE_PAIRS,
-    LONGEST,
-    WHOLE,
-    WORD_PIECES,
-    bert,
-    distilbert,
-    padded,
-    roberta,
-    save,
-    there,
-)
 from safetensors.torch import load_file, save_file
-from strangers import TEXT, furthest
 from torch import Tensor
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, BertForPreTraining, BertModel, pipeline
 
@@ -40,6 +25,21 @@ from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.training.checkpoints import weights_hash, weights_of
+from tests.interop import untrained
+from tests.interop.huggingface.readers import (
+    BODIES,
+    BYTE_PAIRS,
+    LONGEST,
+    WHOLE,
+    WORD_PIECES,
+    bert,
+    distilbert,
+    padded,
+    roberta,
+    save,
+    there,
+)
+from tests.interop.huggingface.strangers import TEXT, furthest
 from tests.interop.pretrained import minilm
 
 Pair = tuple[Any, Run, Path]

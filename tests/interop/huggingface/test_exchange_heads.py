@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-import untrained
-from readers import LONGEST, bert, distilbert, padded, roberta, save, there
 from safetensors.torch import load_file, save_file
-from strangers import TEXT, check_tensors_return, furthest
 from torch import Tensor
 from transformers import (
     AutoTokenizer,
@@ -47,6 +44,9 @@ from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.runs.train import build_task, headed
 from regard.training.checkpoints import save_tensors, weights_hash, weights_of
+from tests.interop import untrained
+from tests.interop.huggingface.readers import LONGEST, bert, distilbert, padded, roberta, save, there
+from tests.interop.huggingface.strangers import TEXT, check_tensors_return, furthest
 
 MOODS = {"id2label": {0: "sad", 1: "glad", 2: "calm"}, "label2id": {"sad": 0, "glad": 1, "calm": 2}}
 TAGS = {"id2label": {0: "O", 1: "B-X", 2: "I-X"}, "label2id": {"O": 0, "B-X": 1, "I-X": 2}}

@@ -8,12 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-import translators
-import untrained
-from strangers import TEXT, furthest
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
-from translators import our_logits, save, their_logits
-from untrained import Exported, exported, refusal, there_and_back
 
 from regard.cli.main import main
 from regard.core.config import parse
@@ -25,6 +20,11 @@ from regard.interop.exporting import export
 from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
+from tests.interop import untrained
+from tests.interop.huggingface import translators
+from tests.interop.huggingface.strangers import TEXT, furthest
+from tests.interop.huggingface.translators import our_logits, save, their_logits
+from tests.interop.untrained import Exported, exported, refusal, there_and_back
 
 LONGEST, LONG = 256, 120
 BPE = {"kind": "bpe", "vocabulary": 290, "minimum_frequency": 1}

@@ -11,7 +11,16 @@ import pytest
 import tokenizers as library
 import torch
 from safetensors.torch import load_file, save_file
-from strangers import (
+from tokenizers import models, processors
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
+
+import regard
+from regard.cli.main import main
+from regard.core.errors import OptionError
+from regard.decoding.options import Greedy
+from regard.interop.huggingface.importing import import_folder
+from regard.training.checkpoints import weights_of
+from tests.interop.huggingface.strangers import (
     CONTEXT,
     END,
     LLAMA3,
@@ -29,15 +38,6 @@ from strangers import (
     their_logits,
     tokens,
 )
-from tokenizers import models, processors
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
-
-import regard
-from regard.cli.main import main
-from regard.core.errors import OptionError
-from regard.decoding.options import Greedy
-from regard.interop.huggingface.importing import import_folder
-from regard.training.checkpoints import weights_of
 
 
 @pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS.keys())

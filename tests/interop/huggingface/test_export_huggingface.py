@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-import untrained
-from strangers import MODELS, TEXT, furthest, our_logits, save, their_logits
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
-from untrained import Exported, exported, refusal, there_and_back
 
 from regard.cli.main import main
 from regard.core.config import parse
@@ -22,6 +19,9 @@ from regard.interop.exporting import export
 from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
+from tests.interop import untrained
+from tests.interop.huggingface.strangers import MODELS, TEXT, furthest, our_logits, save, their_logits
+from tests.interop.untrained import Exported, exported, refusal, there_and_back
 
 GPT = {"kind": "gpt", "layers": 3, "width": 40, "heads": 5, "position": {"kind": "learned", "max_length": 64}}
 LLAMA = {"kind": "llama", "layers": 3, "width": 40, "heads": 5, "groups": 1, "feed_forward": {"width": 52}}

@@ -11,7 +11,6 @@ import pytest
 import torch
 from PIL import Image
 from safetensors.torch import load_file, save_file
-from strangers import check_tensors_return, furthest
 from torch import Tensor
 from transformers import (
     AutoImageProcessor,
@@ -20,7 +19,6 @@ from transformers import (
     ViTModel,
     pipeline,
 )
-from viewers import BODY, BY_SIDE, CROPPED, IMAGENET, MODELS, STRETCHED, deit, pictures, save, vit
 
 import regard
 from regard.core.errors import OptionError, RunError
@@ -32,6 +30,19 @@ from regard.runs.load import Run
 from regard.training.checkpoints import weights_hash, weights_of
 from tests.inspection.picture_runs import LABELS, trained
 from tests.inspection.picture_runs import pictures as shapes
+from tests.interop.huggingface.strangers import check_tensors_return, furthest
+from tests.interop.huggingface.viewers import (
+    BODY,
+    BY_SIDE,
+    CROPPED,
+    IMAGENET,
+    MODELS,
+    STRETCHED,
+    deit,
+    pictures,
+    save,
+    vit,
+)
 
 Pair = tuple[Any, Run, Path]
 
