@@ -52,7 +52,7 @@ def ours(shape: dict[str, Any], way: str) -> None:
             "tokenizer": {"kind": "character"},
             "model": {"kind": "gpt", "position": {"kind": "learned", "max_length": shape["context"]},
                       **{name: shape[name] for name in ("layers", "width", "heads", "dropout")}},
-            "task": {"kind": "language-model", "context": shape["context"], "sample": 0},
+            "task": {"kind": "language-model", "max_length": shape["context"], "sample": 0},
             "training": {"steps": 10**6, "batch_tokens": shape["batch"] * shape["context"], "learning_rate": 1e-3,
                          "precision": way.split()[0], "compile": way.endswith("compiled"),
                          "optimizer": {"kind": "adamw"}, "schedule": {"kind": "constant"}},

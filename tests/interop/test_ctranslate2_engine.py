@@ -29,7 +29,7 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = {
         "data": {"kind": "toy", "problem": "copy", "symbols": 6,
                  "train_size": 600, "validation_size": 3, "test_size": 20},
-        "tokenizer": {"kind": "word", "minimum_frequency": 1}, "task": {"label_smoothing": 0.0},
+        "tokenizer": {"kind": "word", "min_frequency": 1}, "task": {"label_smoothing": 0.0},
         "model": {"width": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "norm": "pre", "dropout": 0.0,
                   "feed_forward": {"width": 64}},
         "training": {"steps": 60, "batch_tokens": 1024, "learning_rate": 4e-3, "validate_every": 60,

@@ -32,7 +32,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "question-answering": ("questions", ONE_TEST_SPLIT),
     "embedding": ("embed-small-world", ONE_TEST_SPLIT),
     "masked-language-model": ("bert-small-world", "task.pseudo=20"),
-    "language-model": ("gpt-small-world", "task.context=16", "task.sample=0"),
+    "language-model": ("gpt-small-world", "task.max_length=16", "task.sample=0"),
     "forecasting": ("waves", "training.batch_tokens=1536"),
     "regression": ("leaves.toml", "training.batch_tokens=40"),
     "node-classification": ("rings.toml", "training.batch_tokens=40"),

@@ -22,10 +22,10 @@ from regard.training.machine import Ranks
 
 TINY: dict[str, Any] = {
     "data": {
-        "kind": "toy", "train_size": 300, "validation_size": 20, "test_size": 20, "symbols": 5, "minimum_length": 2,
-        "maximum_length": 5,
+        "kind": "toy", "train_size": 300, "validation_size": 20, "test_size": 20, "symbols": 5, "min_length": 2,
+        "max_length": 5,
     },
-    "tokenizer": {"kind": "word", "minimum_frequency": 1},
+    "tokenizer": {"kind": "word", "min_frequency": 1},
     "model": {"encoder_layers": 1, "decoder_layers": 1, "width": 16},
 }
 

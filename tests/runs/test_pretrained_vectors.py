@@ -26,7 +26,7 @@ from regard.training.observers import Observers
 
 WIDTH = 5
 TINY = (
-    "data.train_size=60", "data.validation_size=10", "data.test_size=5", "data.symbols=6", "data.maximum_length=5",
+    "data.train_size=60", "data.validation_size=10", "data.test_size=5", "data.symbols=6", "data.max_length=5",
     "model.kind=fixed-context", "model.width=8", "model.tied=none", "model.embedding.kind=borrowed",
     f"model.embedding.width={WIDTH}", "training.steps=3", "training.batch_tokens=100", "decoding.max_length=4",
 )  # fmt: skip
@@ -75,7 +75,7 @@ def filled(
 
 
 def words(*texts: str) -> Tokenizer:
-    return WordTokenizer(minimum_frequency=1).train(texts)
+    return WordTokenizer(min_frequency=1).train(texts)
 
 
 def one(*texts: str) -> Vocabularies:
@@ -189,7 +189,7 @@ def test_a_word_has_the_same_vector_after_a_space_and_elsewhere(tmp_path: Path) 
     assert all(row.tobytes() == vector_of("cat").tobytes() for row in cats)
 
 
-@pytest.mark.parametrize("config", [CharacterTokenizer(), BpeTokenizer(vocabulary=262, minimum_frequency=1)])
+@pytest.mark.parametrize("config", [CharacterTokenizer(), BpeTokenizer(vocabulary=262, min_frequency=1)])
 def test_pieces_of_any_tokenizer_borrow_by_what_they_say(config: WordTokenizer, tmp_path: Path) -> None:
     file = write_vectors(tmp_path / "vectors.txt", ["a", "b"])
     tokenizer = config.train(["a b a b"])

@@ -38,14 +38,14 @@ def moods(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def masked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    task = {"kind": "masked-language-model", "context": 24, "documents": "apart"}
+    task = {"kind": "masked-language-model", "max_length": 24, "documents": "apart"}
     return made(tmp_path_factory.mktemp("p") / "bert", "world-english", BERT, PIECES, **task)
 
 
 @pytest.fixture(scope="module")
 def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = {"kind": "gpt", "layers": 1, "width": 16, "heads": 2, "position": {"max_length": 40}}
-    task = {"kind": "language-model", "context": 24, "sample": 0}
+    task = {"kind": "language-model", "max_length": 24, "sample": 0}
     return made(tmp_path_factory.mktemp("p") / "gpt", "world-english", model, {"kind": "word"}, **task)
 
 

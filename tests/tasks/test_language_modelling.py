@@ -32,7 +32,7 @@ def task(text: str = TEXT, validation: str = TEXT[:95], **changes: Any) -> Langu
     splits: dict[str, tuple[Any, ...]] = {"train": (HeldText("train", text),)}
     if validation:
         splits["validation"] = (HeldText("validation", validation),)
-    config = LanguageModelConfig(**{"context": 7, "sample": 0, **changes})
+    config = LanguageModelConfig(**{"max_length": 7, "sample": 0, **changes})
     return config.build(Corpus(splits, Ledger()), Modalities.of_text(Vocabularies(tokenizer, tokenizer)), seed=5)
 
 
@@ -88,7 +88,7 @@ def test_scores_are_over_all_of_the_split() -> None:
 
 
 def test_documents_may_be_kept_apart() -> None:
-    one = task(documents="apart", context=30)
+    one = task(documents="apart", max_length=30)
     batch = one.collate([TokenWindows(np.array([5, 6, EOS, 7, 8, EOS, 9, 9]), 7, whole=True)[0]])
     assert batch.segments_BT is not None
     assert batch.segments_BT.tolist() == [[0, 0, 1, 1, 1, 2, 2]]
@@ -148,6 +148,6 @@ def test_what_does_not_go_together_is_refused() -> None:
     assert not carrying.additive
     with pytest.raises(OptionError, match=r"Gpt carries none; set task\.carry = false"):
         carrying.states(model_for(carrying), carrying.collate([carrying.examples("train", 0)[0]]))
-    with pytest.raises(DataError, match=r"the training text has 6 tokens, and one window takes 8; .*task\.context"):
+    with pytest.raises(DataError, match=r"the training text has 6 tokens, and one window takes 8; .*task\.max_length"):
         task(text="the ").examples("train", 0)
     assert list(task(validation="").examples("validation", 0)) == []

@@ -105,7 +105,7 @@ def test_numbers_of_texts(tmp_path: Path) -> None:
     recipe = {
         "data": {"kind": "labelled", "train": str(tmp_path / "train.csv"), "test": str(tmp_path / "train.csv"),
                  "validation_size": 0},
-        "tokenizer": {"kind": "word", "minimum_frequency": 1},
+        "tokenizer": {"kind": "word", "min_frequency": 1},
         "model": {"kind": "bert", "layers": 1, "width": 12, "heads": 2},
         "task": {"kind": "regression", "pooling": "sum"},
         "training": {"steps": 3, "batch_tokens": 64},

@@ -13,7 +13,7 @@ from regard.tasks.spans.words import Pieces, all_windows, first_window, pieces_o
 from tests.tokenizer_kinds import every_kind
 
 TEXTS = ["the cat sleeps on mats that don't last", "a dog's tail, 12.5 long, is wagging"] * 3
-PARTS = [*every_kind(300).values(), WordPieceTokenizer(vocabulary=90, minimum_frequency=1)]
+PARTS = [*every_kind(300).values(), WordPieceTokenizer(vocabulary=90, min_frequency=1)]
 TOKENIZERS = {part.kind: part.train(TEXTS) for part in PARTS}
 STRANGE = ["\x00", "\u0301", "\u200d", "\u00a0", "\u3000", "日本", "▁", "##s", "[CLS]", "<eos>",
            "é", "İ", "ﬁ", "👩‍👩‍👧", "-"]  # fmt: skip

@@ -25,7 +25,7 @@ from tests.training.tiny import LANGUAGE_MODEL, TREE, Remembering, make_loop
 WIDTH = 5
 MOODS: dict[str, Any] = {
     "data": {"kind": "world-moods", "train_size": 60, "validation_size": 20, "test_size": 0, "compositional_size": 0},
-    "tokenizer": {"kind": "word", "minimum_frequency": 1},
+    "tokenizer": {"kind": "word", "min_frequency": 1},
     "model": {"kind": f"{__name__}:TamedConfig", "width": WIDTH},
     "task": {"kind": "classification", "dropout": 0.0, "pooling": "mean"},
     "training": {"steps": 30, "batch_tokens": 120, "learning_rate": 5e-2, "validate_every": 30, "threads": 1,

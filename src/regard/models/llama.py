@@ -41,7 +41,7 @@ class LlamaConfig(AttentionParts, ModelPart):
     heads: Annotated[int, Auto(ge=1)] = AUTO
     groups: int = Field(0, ge=0)  # key/value heads; 0: as many as heads
     key_width: int = Field(0, ge=0)  # of one head; 0: width / heads
-    context: int = Field(0, ge=0)  # the most tokens that it reads; 0: as many as one likes
+    max_length: int = Field(0, ge=0)  # the most tokens that it reads; 0: as many as one likes
     tied: Literal["output", "none"] = "none"  # whether words in and words out share one matrix
     position: Annotated[SerializeAsAny[PositionPart], POSITIONS.with_default("rotary")] = Field(
         default_factory=POSITIONS.with_default("rotary").make
@@ -70,7 +70,7 @@ class LlamaConfig(AttentionParts, ModelPart):
 
     def stack(self) -> CausalStack:
         position = self.position.build(self.width, self.heads)
-        layers = (self.block(layer, self.context or position.max_length) for layer in range(self.layers))
+        layers = (self.block(layer, self.max_length or position.max_length) for layer in range(self.layers))
         return CausalStack(layers, position, self.norm.build(self.width), self.dropout)
 
     def block(self, layer: int, max_length: int) -> EncoderLayer:
@@ -92,6 +92,6 @@ class Llama(CausalTransformer):
     def __init__(self, config: LlamaConfig, ports: Ports) -> None:
         symbols = tokens_at(ports, OUTPUT, config.kind).size
         super().__init__(
-            symbols, config.width, config.stack, tied=config.tied == "output", context=config.context
+            symbols, config.width, config.stack, tied=config.tied == "output", max_length=config.max_length
         )
         self.config = config

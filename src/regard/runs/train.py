@@ -228,7 +228,7 @@ def resolve_task(recipe: Recipe, corpus: Any) -> Recipe:
 def _modalities(recipe: Recipe, corpus: Any, folder: RunFolder, ranks: machine.Ranks) -> Modalities:
     """Learned once and kept: a resumed run reads the files that it wrote."""
     if ranks.is_main and not recipe.input.is_kept(folder.path):
-        if recipe.start.run and recipe.start.pieces == "theirs":
+        if recipe.start.run and recipe.start.tokenizer == "keep":
             recipe.input.taken_over(Origin.at(recipe.start.run).modalities()).save(folder.path)
         else:
             recipe.input.fit(corpus, recipe.tokenizer).save(folder.path)

@@ -30,5 +30,5 @@ def test_the_recipes_are_whole_at_both_ends() -> None:
     for length in (10, 500):
         for problem in ("copy", "middle", "recall"):
             made = Recipe.of(recipe(problem, length, FAMILIES["GRU"], 300, 2048, 4000, 1))  # type: ignore[arg-type]
-            assert (made.data.minimum_length, made.data.maximum_length) == (length, length)  # type: ignore[attr-defined]
+            assert (made.data.min_length, made.data.max_length) == (length, length)  # type: ignore[attr-defined]
             assert made.task.max_length >= length + 2  # type: ignore[attr-defined]

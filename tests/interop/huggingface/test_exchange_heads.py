@@ -231,9 +231,9 @@ OURS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 
 def written(folder: Path, model: dict[str, Any], task: dict[str, Any]) -> Run:
     """A run of ours with a random weight everywhere."""
-    tokenizer = {"kind": "wordpiece", "vocabulary": 90, "minimum_frequency": 1}
+    tokenizer = {"kind": "wordpiece", "vocabulary": 90, "min_frequency": 1}
     tree = {"data": {"kind": "world-moods"}, "tokenizer": tokenizer, "model": model, "task": {**task, "max_length": 17}}
-    recipe, pieces = parse(Recipe, tree), WordPieceTokenizer(vocabulary=90, minimum_frequency=1).train([TEXT])
+    recipe, pieces = parse(Recipe, tree), WordPieceTokenizer(vocabulary=90, min_frequency=1).train([TEXT])
     modalities = Modalities.of_text(Vocabularies(pieces, pieces))
     folder.mkdir(parents=True, exist_ok=True)
     modalities.save(folder)

@@ -111,7 +111,7 @@ def test_the_recipe_is_complete(pair: Imported) -> None:
     ids = {"pad": -1, "sos": PIECES - 1, "eos": PIECES - 1, "unk": PIECES - 1, "opening": -1, "mask": -1}
     assert recipe["tokenizer"] == {"kind": "imported", **ids}
     assert recipe["task"]["kind"] == "language-model"
-    assert recipe["task"]["context"] == run.model.max_length == CONTEXT
+    assert recipe["task"]["max_length"] == run.model.max_length == CONTEXT
     assert recipe["decoding"]["kind"] == "greedy"
     names = {path.name for path in run.folder.path.iterdir()}
     assert names == {

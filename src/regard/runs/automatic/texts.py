@@ -75,7 +75,7 @@ def language_model(found: Discovery) -> Proposal:
         Decision("model.kind", "llama", "a decoder that predicts the next token; it can be exported"),
         Decision("model.tied", "output", "one matrix for input and output embeddings"),
         Decision("task.kind", "language-model", "running text, no labels"),
-        Decision("task.context", 256),
+        Decision("task.max_length", 256),
         *training(),
         Decision("training.batch_tokens", 4096, "16 windows of 256"),
         Decision("decoding.kind", "sampling", "every token is drawn at random by its probability"),
@@ -136,7 +136,7 @@ def parsing(found: Discovery) -> Proposal:
     rare = rules.rarest_word(source.words_measured, source.distinct_words)
     decisions = [
         Decision("tokenizer.kind", "whitespace", "words and brackets are cut apart already"),
-        Decision("tokenizer.minimum_frequency", rare, f"{source.distinct_words:,} different words were seen"),
+        Decision("tokenizer.min_frequency", rare, f"{source.distinct_words:,} different words were seen"),
         Decision("tokenizer.joint", False, "brackets are no words"),
         Decision("model.kind", "transformer", "the answer is a sequence of brackets, whose length is free"),
         Decision("model.norm", "pre", "trains stably with large learning rates"),
@@ -177,7 +177,7 @@ def _tokenizers(source: TextFacts, target: TextFacts) -> list[Decision]:
     if kinds[0] == kinds[1]:
         return [Decision("tokenizer.kind", kinds[0], reasons[kinds[0]])]
     sides = [{"kind": kind, **({"vocabulary": rules.vocabulary(characters) // 2} if kind == "bpe" else {}),
-              **({"minimum_frequency": 1} if kind == "whitespace" else {})} for kind in kinds]  # fmt: skip
+              **({"min_frequency": 1} if kind == "whitespace" else {})} for kind in kinds]  # fmt: skip
     return [
         Decision("tokenizer.kind", "per-side", "the two sides are written in different ways"),
         Decision("tokenizer.source", sides[0], f"{source.name}: {reasons[kinds[0]]}"),
