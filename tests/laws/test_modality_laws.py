@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from regard.core.config import parse
 from regard.core.inputs import Inputs
 from regard.core.seams.modality import Modality
 from regard.data import TOKENIZERS, TokenizerPart
@@ -64,7 +65,7 @@ class Subject:
 
     @cached_property
     def recipe(self) -> Recipe:
-        return Recipe.of({**self.table, "model": self.model})
+        return parse(Recipe, {**self.table, "model": self.model})  # no question is asked of it
 
     @property
     def part(self) -> ModalityPart:

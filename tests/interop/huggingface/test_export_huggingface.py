@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,11 @@ OURS: dict[str, dict[str, Any]] = {
         **DEEPSEEK, "feed_forward": {**EXPERTS, "normalised": False, "balance": {"kind": "loss", "weight": 0.02}},
     },
 }  # fmt: skip
+ARCHITECTURES = {
+    "gpt": "GPT2", "llama": "Llama", "mistral": "Mistral", "mixtral": "Mixtral", "qwen2": "Qwen2", "qwen3": "Qwen3",
+    "deepseek-v3": "DeepseekV3", "deepseek-v2": "DeepseekV2",
+}  # fmt: skip
+"""What transformers calls them, by the first word of a name above."""
 SPELLINGS = (TEXT, "", "  two  spaces\n\n", "Straße 🙂", "<pad> <sos> a <eos> b <unk>", "The House")
 
 
@@ -230,7 +236,9 @@ def test_a_folder_that_holds_something_is_left_alone(pair: Exported) -> None:
     assert (folder / "config.json").read_bytes() == before
 
 
-def test_the_command(pair: Exported, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command(
+    pair: Exported, request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run, folder = str(pair[0].folder.path), str(tmp_path / "exported")
     for words in (["--json"], []):
         with pytest.raises(SystemExit) as leaving:
@@ -238,7 +246,8 @@ def test_the_command(pair: Exported, tmp_path: Path, capsys: pytest.CaptureFixtu
         assert not leaving.value.code
     as_json, first, second = capsys.readouterr().out.splitlines()
     count = sum(weight.numel() for weight in pair[0].model.parameters())
-    name = {"gpt": "GPT2LMHeadModel", "llama": "LlamaForCausalLM"}[pair[0].recipe.model.kind]
+    family = ARCHITECTURES[re.split("[ ,]", request.node.callspec.id)[0]]
+    name = f"{family}{'LMHeadModel' if family == 'GPT2' else 'ForCausalLM'}"
     assert json.loads(as_json) == {
         "folder": f"{folder}--json", "target": "huggingface", "architecture": name, "loader": "AutoModelForCausalLM",
         "parameters": count,
