@@ -110,8 +110,8 @@ def test_recipes_of_every_task_are_compared_by_its_own_figures(kind: str, tmp_pa
         for metric in shown:
             assert row[metric.name] == pytest.approx(scores[metric.name])
             assert (row[f"{metric.name}_interval"] is None) == (f"{metric.name}_low" not in scores)
-            assert metric.told(row[metric.name]) in page
-            assert metric.told(row[metric.name]) in markdown
+            assert metric.formatted(row[metric.name]) in page
+            assert metric.formatted(row[metric.name]) in markdown
         assert row["curve"][0]
         if task.accuracy:
             assert [point[task.accuracy] for point in row["curve"][0]], "levels of it are told"

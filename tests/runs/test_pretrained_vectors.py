@@ -18,7 +18,7 @@ from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.tokenizers import BpeTokenizer, CharacterTokenizer, Tokenizer, WordTokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.layers.embeddings import PretrainedEmbedding
-from regard.runs.journal import SilentObserver
+from regard.runs.journal import NullObserver
 from regard.runs.pretrained_vectors import load_pretrained_vectors, surface_words
 from regard.runs.recipe import Recipe
 from regard.runs.train import build_model, build_task
@@ -33,7 +33,7 @@ TINY = (
 LETTERS = "abcdef"
 
 
-class Listener(SilentObserver):
+class Listener(NullObserver):
     """Remembers what was said."""
 
     def __init__(self) -> None:

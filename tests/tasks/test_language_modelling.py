@@ -19,7 +19,7 @@ from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.tokenizers import CharacterTokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
-from regard.data.texts import HeldText
+from regard.data.texts import TextInMemory
 from regard.decoding.options import Greedy
 from regard.runs.recipe import Recipe
 from regard.tasks.language_modelling import LanguageModelConfig, LanguageModelling, TokenWindows
@@ -29,9 +29,9 @@ TEXT = "the cat sat on the mat and the dog sat on the cat; then all of them slep
 
 def task(text: str = TEXT, validation: str = TEXT[:95], **changes: Any) -> LanguageModelling:
     tokenizer = CharacterTokenizer().train([TEXT])
-    splits: dict[str, tuple[Any, ...]] = {"train": (HeldText("train", text),)}
+    splits: dict[str, tuple[Any, ...]] = {"train": (TextInMemory("train", text),)}
     if validation:
-        splits["validation"] = (HeldText("validation", validation),)
+        splits["validation"] = (TextInMemory("validation", validation),)
     config = LanguageModelConfig(**{"max_length": 7, "sample": 0, **changes})
     return config.build(Corpus(splits, Ledger()), Modalities.of_text(Vocabularies(tokenizer, tokenizer)), seed=5)
 

@@ -22,10 +22,10 @@ from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.tokenizers import CharacterTokenizer, Tokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.word_pieces import MASK, WordPieceTokenizer, continues_word
-from regard.data.texts import HeldText
+from regard.data.texts import TextInMemory
 from regard.decoding.options import Greedy
 from regard.runs.evaluate import evaluate
-from regard.runs.journal import SilentObserver
+from regard.runs.journal import NullObserver
 from regard.runs.recipe import Recipe
 from regard.tasks.masked.masking import Masking, document_spans, joined_spans
 from regard.tasks.masked_language_modelling import MaskedLanguageModelConfig, MaskedLanguageModelling
@@ -43,7 +43,7 @@ def texts_by(tokenizer: Tokenizer) -> Modalities:
 
 def task(text: str = TEXT, validation: str = TEXT[:700], seed: int = 5, **changes: Any) -> MaskedLanguageModelling:
     splits = {
-        name: (HeldText(name, own, lines=True),) for name, own in (("train", text), ("validation", validation))
+        name: (TextInMemory(name, own, lines=True),) for name, own in (("train", text), ("validation", validation))
     }
     config = parse(MaskedLanguageModelConfig, {"max_length": 21, **changes})
     return config.build(Corpus(splits, Ledger()), texts_by(PIECES), seed)
@@ -266,7 +266,7 @@ TREE: dict[str, Any] = {
 }  # fmt: skip
 
 
-class StopsAfter(SilentObserver):
+class StopsAfter(NullObserver):
     """An accident after a step, checkpoint or not."""
 
     def __init__(self, step: int) -> None:

@@ -202,7 +202,7 @@ def test_two_systems_by_their_errors() -> None:
     found = paired_errors([0.5] * 40, [0.1] * 40)
     assert found.difference == pytest.approx(-0.4)
     assert found.significant
-    assert found.told("A", "B").startswith("B scores 0.4000 mean absolute error less than A (0.1000 against 0.5000)")
+    assert found.outcome("A", "B").startswith("B scores 0.4000 mean absolute error less than A (0.1000 against 0.5000)")
 
 
 def test_of_errors_less_is_better_where_a_simple_method_is_ahead() -> None:

@@ -10,7 +10,7 @@ from regard.cli.console import escape_markup, notes, say
 from regard.core.errors import OptionError
 
 if TYPE_CHECKING:
-    from regard.data.discovery.found import Wishes
+    from regard.data.discovery.found import Hints
     from regard.runs.automatic.proposal import Proposal
     from regard.runs.budget import Deadline
     from regard.runs.recipe import Recipe
@@ -36,15 +36,15 @@ def is_recipe(given: Sequence[str]) -> bool:
 
 
 def from_files(
-    given: Sequence[str], wishes: Wishes, settings: Sequence[str], deadline: Deadline, told: Callable[[str], None]
+    given: Sequence[str], hints: Hints, settings: Sequence[str], deadline: Deadline, report: Callable[[str], None]
 ) -> Automatic:
     """Looks at the files and says what it sees; what is left to decide waits for the data."""
     from regard.data.discovery.looking import discover
     from regard.runs.automatic.questions import propose
     from regard.runs.automatic.sizes import decide_size
 
-    told("looking at the files")
-    found = discover([Path(one) for one in given], wishes)
+    report("looking at the files")
+    found = discover([Path(one) for one in given], hints)
     for line in found.observations:
         say(f"[dim]found[/dim]    {escape_markup(line)}", to=notes)
     for line in found.reasons:
@@ -55,7 +55,7 @@ def from_files(
     decided = [proposal]
 
     def decide(gathered: Gathered) -> Recipe:
-        made, recipe = decide_size(proposal, gathered, deadline, settings, told)
+        made, recipe = decide_size(proposal, gathered, deadline, settings, report)
         decided.append(made)
         for one in made.decisions:
             why = f"  [dim]{escape_markup(one.reason)}[/dim]" if one.reason else ""

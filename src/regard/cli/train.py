@@ -15,7 +15,7 @@ import typer
 
 from regard.cli.automatic import USUAL_BUDGET, check_files, from_files, is_recipe
 from regard.cli.console import JSON_OPTION, TrainingBar, escape_markup, flag, notes, say, write_json
-from regard.cli.options.columns import NO_WISHES, with_columns
+from regard.cli.options.columns import NO_HINTS, with_columns
 from regard.cli.options.ranks import launch_ranks
 from regard.core.errors import OptionError
 
@@ -55,10 +55,10 @@ def train(
     resume: bool = flag("--resume", "Continue from the newest complete checkpoint in the folder."),
     budget: str = typer.Option(
         "", "--budget", metavar="TIME",
-        help="90s, 10m or 1h for everything, turned into steps by a short measurement (files: by default 30m); or "
-        "2000steps.",
+        help="Time for everything, as in 90s, 10m or 1h, turned into steps by a short measurement (default for files: "
+        "30m); or steps, as in 2000steps.",
     ),
-    wishes: Mapping[str, str] = NO_WISHES,
+    hints: Mapping[str, str] = NO_HINTS,
     ranks: int = typer.Option(
         1, "--ranks", metavar="N", min=1, help="Number of processes on this machine that share every step.",
         show_default=False,
@@ -68,13 +68,13 @@ def train(
     """Train a model from a recipe or from files of your own; Ctrl-C saves a checkpoint first."""
     if ranks > 1 and budget:
         raise OptionError("--budget measures one process; with --ranks say how many steps: --set training.steps=N")
-    check_files(recipe, [f"--{name.replace('_', '-')}" for name, value in wishes.items() if value])
+    check_files(recipe, [f"--{name.replace('_', '-')}" for name, value in hints.items() if value])
     words = ["train", *recipe, "--out", str(out), *(word for one in settings for word in ("--set", one))]
     words += [*(["--from", str(start)] if start is not None else []), *(["--resume"] if resume else [])]
     was_free = not out.exists() or not any(out.iterdir())
     try:
         with launch_ranks(ranks, words):
-            run_training(recipe, out, settings, start, budget, wishes, resume=resume, as_json=as_json)
+            run_training(recipe, out, settings, start, budget, hints, resume=resume, as_json=as_json)
     except KeyboardInterrupt:
         say(escape_markup(stopped_message(out, was_free=was_free)), to=notes)
         raise typer.Exit(130) from None
@@ -101,7 +101,7 @@ def run_training(
     settings: list[str],
     start: Path | None,
     budget: str,
-    wishes: Mapping[str, str],
+    hints: Mapping[str, str],
     *,
     resume: bool,
     as_json: bool,
@@ -121,7 +121,7 @@ def run_training(
         if budget:
             chosen, decide = within_budget(chosen, budget, bar, began)
     else:
-        chosen, decide = recipe_of_files(given, out, settings, budget, wishes, bar, began, resume=resume)
+        chosen, decide = recipe_of_files(given, out, settings, budget, hints, bar, began, resume=resume)
     bar.unit = chosen.input.unit
     try:
         with bar:
@@ -146,8 +146,7 @@ def run_training(
     )
     if page is not None:
         say(escape_markup(f"what it has learned: {page}"))
-    asked = chosen.task.example(chosen.tokenizer) if chosen.input.is_text else chosen.input.example
-    say(escape_markup(f"next: regard evaluate {out}\n      regard predict {out} {asked}"), style="dim")
+    say(escape_markup(f"next: regard evaluate {out}\n      regard predict {out} {chosen.example()}"), style="dim")
 
 
 def write_analysis_page(out: Path) -> Path:
@@ -166,14 +165,14 @@ def recipe_of_files(
     out: Path,
     settings: list[str],
     budget: str,
-    wishes: Mapping[str, str],
+    hints: Mapping[str, str],
     bar: TrainingBar,
     began: float,
     *,
     resume: bool,
 ) -> tuple[Recipe, Decide | None]:
     """The recipe for files of the user's own; size and steps are decided once the data is read."""
-    from regard.data.discovery.found import Wishes
+    from regard.data.discovery.found import Hints
     from regard.runs.budget import Budget, Deadline
     from regard.runs.folder import RunFolder
     from regard.runs.recipe import Recipe
@@ -184,7 +183,7 @@ def recipe_of_files(
     if not time_given.seconds:
         raise OptionError(f"with files --budget is a time, as 10m; found {budget!r}; or --set training.steps=N")
     RunFolder(out).check_free()
-    found = from_files(given, Wishes(**wishes), settings, Deadline(time_given.seconds, began), bar.on_phase)
+    found = from_files(given, Hints(**hints), settings, Deadline(time_given.seconds, began), bar.on_phase)
     return Recipe.of(found.recipe), found.decide
 
 

@@ -82,7 +82,8 @@ def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
             write_json(part / name, content)
         for name, pieces in parts.tokenizers.items():
             write_text(part / name, pieces.to_str(pretty=True))
-        save_file(weights_out(family, table, checkpoints.weights_of(run.model)), part / SINGLE, metadata={"format": "pt"})
+        weights = weights_out(family, table, checkpoints.weights_of(run.model))
+        save_file(weights, part / SINGLE, metadata={"format": "pt"})
     return Exported(str(out), "huggingface", family.architecture, family.loader, parameter_count(run))
 
 

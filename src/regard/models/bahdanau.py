@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from regard.attention import READERS, ReaderPart
 from regard.attention.masks import padding
-from regard.attention.memory import Memory, join_memories, sentences_kept
+from regard.attention.memory import Memory, join_memories, kept_sentences
 from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.attention.readers import Reader
 from regard.core.ports import Ports
@@ -97,7 +97,7 @@ class BahdanauState:
     position: Ages = 0
 
     def reorder(self, rows: Tensor) -> BahdanauState:
-        kept = sentences_kept(rows, len(self.state[0]), len(self.memory.k_BGSK))
+        kept = kept_sentences(rows, len(self.state[0]), len(self.memory.k_BGSK))
         memory = self.memory if kept is None else self.memory.select(kept)
         return BahdanauState(memory, reorder_states([self.state], rows)[0], reordered(self.position, rows))
 

@@ -13,7 +13,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.attention.memory import sentences_kept
+from regard.attention.memory import kept_sentences
 from regard.core.ports import Ports
 from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy
@@ -84,7 +84,7 @@ class FixedContextState:
     states: list[State]
 
     def reorder(self, rows: Tensor) -> FixedContextState:
-        kept = sentences_kept(rows, len(self.states[0][0]), len(self.context_BD))
+        kept = kept_sentences(rows, len(self.states[0][0]), len(self.context_BD))
         context_BD = self.context_BD if kept is None else self.context_BD[kept]
         return FixedContextState(context_BD, reorder_states(self.states, rows))
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from regard.attention import READERS, ReaderPart
 from regard.attention.masks import padding
-from regard.attention.memory import Memory, join_memories, sentences_kept
+from regard.attention.memory import Memory, join_memories, kept_sentences
 from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.attention.readers import Reader
 from regard.core.ports import Ports
@@ -106,7 +106,7 @@ class LuongState:
     position: Ages = 0
 
     def reorder(self, rows: Tensor) -> LuongState:
-        kept = sentences_kept(rows, len(self.fed_RD), len(self.memory.k_BGSK))
+        kept = kept_sentences(rows, len(self.fed_RD), len(self.memory.k_BGSK))
         memory = self.memory if kept is None else self.memory.select(kept)
         fed_RD = self.fed_RD.index_select(0, rows)
         return LuongState(memory, reorder_states(self.states, rows), fed_RD, reordered(self.position, rows))

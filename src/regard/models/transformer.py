@@ -15,7 +15,7 @@ from regard.attention import AttentionContext
 from regard.attention.cache import AttentionCache
 from regard.attention.heads import CrossHeads, HeadShape, SelfHeads
 from regard.attention.masks import CAUSAL, Mask, padding
-from regard.attention.memory import Memory, join_memories, sentences_kept
+from regard.attention.memory import Memory, join_memories, kept_sentences
 from regard.attention.places import places_after
 from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided
@@ -273,7 +273,7 @@ class TransformerState:
 
     def reorder(self, rows: Tensor) -> TransformerState:
         """Moves the rows' caches; the memories move only when a sentence leaves (or rows lose their grouping)."""
-        kept = sentences_kept(rows, self.rows, len(self.memories[0].k_BGSK))
+        kept = kept_sentences(rows, self.rows, len(self.memories[0].k_BGSK))
         memories = self.memories if kept is None else [memory.select(kept) for memory in self.memories]
         return TransformerState(memories, [cache.reorder(rows) for cache in self.caches], len(rows))
 

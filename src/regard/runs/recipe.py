@@ -72,6 +72,10 @@ class Recipe(Config):
             unused["tokenizer.joint"] = f"task.kind = {self.task.kind!r} has texts of one kind only"
         return unused
 
+    def example(self) -> str:
+        """What ``regard predict`` might be asked, as it is typed."""
+        return self.task.example(self.tokenizer) or self.input.example
+
     def tables(self) -> dict[str, Any]:
         """Every default that the run uses written out; tables that it does not use are left out."""
         return self.model_dump(exclude={"input"} if self.input.is_text else None)

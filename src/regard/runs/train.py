@@ -29,7 +29,7 @@ from regard.runs.folder import RunFolder
 from regard.runs.formats.upgrade import read_run_recipe
 from regard.runs.integrity import read_summary, save_held_out, write_summary
 from regard.runs.journal import MetricsFile, TensorBoard
-from regard.runs.memory import check_memory, count_parameters, told_of_memory
+from regard.runs.memory import check_memory, count_parameters, explain_out_of_memory
 from regard.runs.pretrained_vectors import load_pretrained_vectors
 from regard.runs.recipe import Recipe
 from regard.runs.starting import Origin, check_vocabulary, freeze, load_pretrained, start_from
@@ -83,7 +83,7 @@ def train(
     if resume and folder.summary.exists() and folder.weights.exists():
         return _finished(folder)
     try:
-        with told_of_memory():
+        with explain_out_of_memory():
             loop = prepare(made, folder, ranks, observers, decide)
             if resume and was_empty:
                 loop.observers.on_message(f"there is nothing to resume in {folder.path}: a new run begins")

@@ -238,12 +238,12 @@ class MaskedLanguageModelling(RunningTextTask):
         alone = self.hidden_one_by_one(examples)
 
         def totals(asked: Examples, before: int) -> tuple[dict[str, float], int]:
-            def told(done: int, of: int) -> None:
+            def report(done: int, of: int) -> None:
                 if session.progress is not None:
                     session.progress(before + done, len(examples) + len(alone))
 
             order = in_length_order(asked.lengths_NA, SCORED_AT_ONCE)
-            return sum_over(self, session.with_progress(told), asked, order)
+            return sum_over(self, session.with_progress(report), asked, order)
 
         sums, count = totals(examples, 0)
         means = {name: sums.get(name, 0.0) / max(count, 1) for name in ("loss", "masked_accuracy")}

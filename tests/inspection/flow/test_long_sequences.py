@@ -11,7 +11,7 @@ TINY["Transformer"]["feed_forward"] = {"kind": "plain", "width": 32}
 
 def test_every_family_is_trained_at_every_length() -> None:
     told: list[str] = []
-    found = long_sequences("recall", (4, 7), TINY, steps=3, batch_tokens=64, examples=60, told=told.append)
+    found = long_sequences("recall", (4, 7), TINY, steps=3, batch_tokens=64, examples=60, report=told.append)
     assert told == [f"{family}: recall of {length} symbols" for family in TINY for length in (4, 7)]
     assert list(found.accuracies) == list(TINY)
     assert all(0 <= accuracy <= 1 for curve in found.accuracies.values() for accuracy in curve)

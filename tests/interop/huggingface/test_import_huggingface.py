@@ -345,7 +345,7 @@ def test_the_command(tmp_path: Path, whole: tuple[Path, str], capsys: pytest.Cap
     main_exits(["import", str(whole[0]), "--out", str(tmp_path / "words")])
     first, *rest = capsys.readouterr().out.splitlines()
     assert first == f"{tmp_path}/words: GPT2LMHeadModel, 81,080 parameters, 290 pieces, context 256"
-    assert rest == [f'next: regard predict {tmp_path}/words "how a text begins"']
+    assert rest == [f'next: regard predict {tmp_path}/words --prompt "a beginning"']
 
 
 def main_exits(arguments: list[str]) -> None:

@@ -230,7 +230,7 @@ def test_the_command_says_what_is_next(copy: Path, tmp_path: Path, capsys: pytes
         main(["import", str(copy), "--out", str(tmp_path / "run")])
     assert not leaving.value.code
     said = capsys.readouterr().out.splitlines()
-    assert said[-1] == f'next: regard predict {tmp_path}/run "a text to translate"'
+    assert said[-1] == f'next: regard predict {tmp_path}/run "a sentence"'
     assert ": MarianMTModel, " in said[0]
 
 

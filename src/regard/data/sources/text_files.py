@@ -15,7 +15,7 @@ from regard.data.ledger import Ledger
 from regard.data.sources.entries import Entry
 from regard.data.sources.files import FileData
 from regard.data.sources.world import WORLD, WorldSizes
-from regard.data.texts import HeldText, Text, corpus_of, divide_file, divide_text, filled
+from regard.data.texts import Text, TextInMemory, corpus_of, divide_file, divide_text, filled
 
 if TYPE_CHECKING:
     from regard.data.world.pairs import WorldPair
@@ -139,4 +139,4 @@ class WorldEnglish(WorldSizes):
 
 def _one_a_line(pairs: Sequence[WorldPair]) -> list[Text]:
     sentences = "\n".join(pair.source for pair in pairs)
-    return [HeldText(WORLD, sentences, lines=True)] if sentences else []
+    return [TextInMemory(WORLD, sentences, lines=True)] if sentences else []

@@ -89,14 +89,14 @@ def long_sequences(
     batch_tokens: int = 2048,
     examples: int = 4000,
     seed: int = 1,
-    told: Callable[[str], None] = lambda text: None,
+    report: Callable[[str], None] = lambda text: None,
 ) -> LongSequences:
     """Trains every family at every length, each from nothing and with the same number of steps."""
     accuracies: dict[str, tuple[float, ...]] = {}
     for family, model in families.items():
         found = []
         for length in lengths:
-            told(f"{family}: {problem} of {length} symbols")
+            report(f"{family}: {problem} of {length} symbols")
             found.append(accuracy(recipe(problem, length, model, steps, batch_tokens, examples, seed)))
         accuracies[family] = tuple(found)
     return LongSequences(problem, steps, tuple(lengths), accuracies)

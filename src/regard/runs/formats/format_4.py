@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 Tree = dict[str, Any]
@@ -38,7 +38,7 @@ def to_format_4(tree: Tree) -> Tree:
     made = tree
     for one in RENAMED:
         if one.old in _table(made, one):
-            made = _with(made, one.table.split("."), lambda table, one=one: _with_name(table, one))
+            made = _renamed(made, one.table.split("."), one)
     return made
 
 
@@ -66,14 +66,12 @@ def _table(tree: Any, one: Renamed) -> Mapping[str, Any]:
     return tree if (kind in one.kinds if one.kinds else ":" not in kind) else {}
 
 
-def _with(tree: Mapping[str, Any], path: list[str], change: Callable[[Mapping[str, Any]], Tree]) -> Tree:
-    first, *rest = path
-    return {**tree, first: _with(tree[first], rest, change) if rest else change(tree[first])}
-
-
-def _with_name(table: Mapping[str, Any], one: Renamed) -> Tree:
+def _renamed(tree: Mapping[str, Any], path: list[str], one: Renamed) -> Tree:
+    """The tree with the key under its new name in the table at the path."""
+    if path:
+        return {**tree, path[0]: _renamed(tree[path[0]], path[1:], one)}
     return {one.new if key == one.old else key: _today(one, value) if key == one.old else value
-            for key, value in table.items()}  # fmt: skip
+            for key, value in tree.items()}  # fmt: skip
 
 
 def _today(one: Renamed, value: Any) -> Any:

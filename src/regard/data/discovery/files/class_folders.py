@@ -13,7 +13,7 @@ from regard.data.class_files import class_files
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.files import picture_facts, sound_facts
-from regard.data.discovery.found import Discovery, Wishes, numbered
+from regard.data.discovery.found import Discovery, Hints, numbered
 from regard.data.discovery.given import TRAIN, Given, SplitFiles, ending, listed, role_of_word, role_word
 from regard.data.discovery.tables.columns import PICTURE_ENDINGS
 from regard.data.discovery.tally import Findings, Measure, Seen, Tally, given_text
@@ -86,7 +86,7 @@ def gathered(
         findings.observations.append(
             f"{path.name}/: {numbered(tallies[split].examples, what)} in {numbered(classes, 'class folder')}"
         )
-    findings.observations += [*given.told_aside()]
+    findings.observations += [*given.ignored_files()]
     findings.observations += [f"left aside: {listed(found.aside)}"] if found.aside else []
     findings.reasons += [f"{train.name}/ has a folder for each class, whose name is the label", *found.reasons]
     return findings.discovery()
@@ -104,10 +104,10 @@ class OpenedFolders(Discoverer):
     def fits(self, path: Path) -> bool:
         return path.suffix.lower() in self.endings
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
+    def recognises(self, given: Given, hints: Hints) -> bool:
         return class_folders(given, self.fits) is not None
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
+    def discover(self, given: Given, hints: Hints) -> Discovery:
         found = class_folders(given, self.fits)
         assert found is not None
         tallies = {split: Tally() for split in found.splits}
@@ -134,16 +134,16 @@ class TextFolders(Discoverer):
     what = "text files in a folder for each class"
     tasks: tuple[str, ...] = ("classification",)
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
+    def recognises(self, given: Given, hints: Hints) -> bool:
         found = class_folders(given, is_text)
-        if found is None or wishes.task == "classification":
+        if found is None or hints.task == "classification":
             return found is not None
         train = found.splits[TRAIN]
         labels = Counter(label for label, _ in class_files(train))
         loose = any(path.parent == train for path in given.files)
         return len(labels) >= FEWEST and min(labels.values()) >= FEWEST_TEXTS and not loose
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
+    def discover(self, given: Given, hints: Hints) -> Discovery:
         found = class_folders(given, is_text)
         assert found is not None
         tallies = {split: Tally() for split in found.splits}
