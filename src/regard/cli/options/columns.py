@@ -36,7 +36,8 @@ def with_columns(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def called(**given: object) -> None:
-        command(**given, hints={name: given.pop(name) for name in OPTIONS})
+        hints = {name: given.pop(name) for name in OPTIONS}
+        command(**given, hints=hints)
 
     called.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {one.name: one.annotation for one in parameters}
