@@ -164,7 +164,7 @@ def write_graphs(path: Path, graphs: Sequence[Written]) -> None:
         ]
         for records, features in ((nodes, graph.node_features), (edges, graph.edge_features)):
             for name in features.words:
-                for record, value in zip(records, features.told(name), strict=True):
+                for record, value in zip(records, features.values_of(name), strict=True):
                     record[name] = value
         lines.append(json.dumps({"nodes": nodes, "edges": edges, "label": one.properties["label"], "name": graph.name}))
     path.write_text("\n".join(lines) + "\n")

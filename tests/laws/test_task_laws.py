@@ -47,7 +47,7 @@ TRANSLATOR = {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "
 VIT = {"kind": "vit", "layers": 1, "width": 12, "heads": 3, "dropout": 0.0, "front": {"kind": "patches", "size": 4}}
 PIECES = {"kind": "wordpiece", "vocabulary": 150}
 GRAPH = {"kind": "graph", "structure": {"degree": 3, "distance": 2}}
-WORDS = {"kind": "whitespace", "minimum_frequency": 1, "joint": False}
+WORDS = {"kind": "whitespace", "min_frequency": 1, "joint": False}
 
 
 def running(model: dict[str, Any], **task: Any) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def running(model: dict[str, Any], **task: Any) -> dict[str, Any]:
         "data": {"kind": "world-english", "train_size": 60, "validation_size": 8, "test_size": 6},
         "tokenizer": {"kind": "character"},
         "model": {"dropout": 0.0, "layers": 1, **model},
-        "task": {"kind": "language-model", "context": 9, "sample": 5, **task},
+        "task": {"kind": "language-model", "max_length": 9, "sample": 5, **task},
     }
 
 
@@ -94,7 +94,7 @@ TREES: dict[str, dict[str, Any]] = {
     "embedding": labelling("small-world", kind="embedding"),
     "masked-language-model": {"data": {"kind": "world-english", "train_size": 60, "validation_size": 8, "test_size": 6},
                               "tokenizer": PIECES, "model": BERT,
-                              "task": {"kind": "masked-language-model", "context": 20, "pseudo": 0}},
+                              "task": {"kind": "masked-language-model", "max_length": 20, "pseudo": 0}},
 }  # fmt: skip
 """One tiny recipe of every kind of task, and one whose loss does not add over examples."""
 

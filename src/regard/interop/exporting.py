@@ -72,8 +72,8 @@ def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
     """config.json, model.safetensors, and what prepares inputs: tokenizers, or the size and norm of pictures."""
     family = family_of_run(run)
     table, parts = run.recipe.model.settled().model_dump(), folder_parts(run, family)
-    if "context" in table:
-        table["context"] = text_max_length(run)  # they must know one
+    if "max_length" in table:
+        table["max_length"] = text_max_length(run)  # they must know one
     task = run.recipe.task.model_dump()
     config = family.config(table, task, str(run.folder.path), parts.problems)
     with new_folder(out) as part:
@@ -113,7 +113,7 @@ def text_max_length(run: Run) -> int:
     task: Any = run.recipe.task
     if isinstance(run.model, Headed):
         return task.max_length or USUAL_LENGTH
-    return model.max_length or task.context
+    return model.max_length or task.max_length
 
 
 @dataclass(frozen=True, slots=True)
