@@ -39,6 +39,7 @@ OTHERS: dict[str, list[Any]] = {
     "data=pictures.image": ["path"], "data=pictures.label": ["class"],
     "data=pictures.shape": [[8, 8]], "data=pictures.classes": [["a", "b"]],
     "data=series.time": ["z"], "data=series.values": [["z"]],
+    "data=graph-nodes.label": ["parity"], "data=graph-nodes.split": ["part"],
     "data=graphs.label": ["half"], "data=graphs.group": ["half"],
     "input=image.size": [4], "input=image.resized": [12],
     "input=image.mean": [[0.1, 0.2, 0.3]], "input=image.std": [[0.1, 0.2, 0.3]],

@@ -198,6 +198,17 @@ def test_a_label_of_its_own_for_every_row_is_refused_with_advice(tmp_path: Path)
     assert "--task translation --source-column X --target-column name" in message
 
 
+@pytest.mark.parametrize("value", ["L{0}", "amber{0} birch{0}x"])
+def test_columns_called_label_that_hold_none_are_asked_about(value: str, tmp_path: Path) -> None:
+    """Neither left out in silence, for a language model, nor taken for texts to be written."""
+    write(tmp_path, {"a.csv": "text,label\n" + "".join(f"{sentence(n)},{value.format(n)}\n" for n in range(300))})
+    message = refusal(tmp_path, "a.csv")
+    assert "'label' is called as labels are, but 300 of 300 values are different" in message
+    assert "  --task language-model --text-column text" in message
+    assert look(tmp_path, "a.csv", task="language-model", text_column="text").data["text"] == "text"
+    assert look(tmp_path, "a.csv", task="translation").data["target_column"] == "label"
+
+
 def test_tables_of_numbers_and_of_objects_are_told_for_what_they_are(tmp_path: Path) -> None:
     numbers = "label,a,b\n" + "".join(f"{n % 3},{n * 1.7:.2f},{n * 2.3:.2f}\n" for n in range(90))
     write(tmp_path, {"a.csv": numbers})
