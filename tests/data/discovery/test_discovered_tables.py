@@ -220,6 +220,15 @@ def test_tables_of_numbers_and_of_objects_are_told_for_what_they_are(tmp_path: P
     assert "jq -c '.translation' b.jsonl > flat.jsonl" in message
 
 
+def test_two_texts_that_are_a_pair_by_their_names_are_translated_whatever_numbers_are_beside(tmp_path: Path) -> None:
+    rows = [f"{sentence(n)},{sentence(n)[::-1]},{n * 1.7:.1f}" for n in range(60)]
+    write(tmp_path, {"a.csv": "\n".join(["word,pronunciation,frequency", *rows])})
+    found = look(tmp_path, "a.csv")
+    assert (found.task, found.data["target_column"]) == ("translation", "pronunciation")
+    assert "not used: frequency" in told(found)
+    assert look(tmp_path, "a.csv", text_column="word").task == "regression"
+
+
 def test_names_of_a_pair_go_before_what_its_columns_look_like(tmp_path: Path) -> None:
     rows = [f"day {n} of month {n % 12 + 1},2020-{n % 12 + 1:02}-{n % 28 + 1:02},{n}" for n in range(100)]
     write(tmp_path, {"a.csv": "\n".join(["source,target,id", *rows]), "b.csv": "\n".join(["human,iso,id", *rows])})

@@ -93,6 +93,8 @@ class Chooser:
         pair = known_pair(self.of(*ANY_TEXT)) if texts else None
         if self.of("picture", "sound") and (labels or self.of("number")) and not texts:
             return self.labelled()
+        if pair and not labels and {*pair} == {*texts} and not self.wishes.text_column:
+            return self.pairs(TRANSLATION)  # whatever numbers are beside, such as how frequent a word is
         if texts and not labels and len(self.of("number")) == 1 and not self.of("short"):
             return self.labelled(REGRESSION)
         if pair and not labels and set(texts) <= set(pair) and not self.wishes.text_column:
