@@ -100,6 +100,7 @@ class GraphModality:
     edges: Columns
 
     lazy = False
+    mixes_lengths = True
     max_length = 0
     at_once = 4096
     name = "graph"
