@@ -20,7 +20,7 @@ from regard.core.batch import Batch, Examples, move
 from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
 from regard.core.ports import Nodes
-from regard.core.seams import capabilities
+from regard.core.seams import capabilities, max_length_of
 from regard.core.seams.task import Session, Task
 from regard.data.batching import in_length_order
 from regard.data.corpus import Pair
@@ -33,6 +33,7 @@ from regard.tasks.classification import ClassBatch, Classification
 from regard.tasks.graphs.encoding import AskedBatch
 from regard.tasks.reading import logits_of
 from regard.tasks.regression import Regression
+from regard.tasks.running.running_text import RunningTextTask
 from regard.tasks.translation import Translation
 from regard.training.learner import Learner
 from tests.laws.counted import asked_files, ring_files
@@ -102,8 +103,8 @@ DECLARED: dict[str, set[str]] = {
         "ChecksLengths", "Compares", "HasYardsticks", "ScoresInDetail", "ScoresPairs", "Translates", "Probeable",
     },
     "parsing": {"ChecksLengths", "Compares", "HasYardsticks", "ScoresPairs", "Translates", "Probeable"},
-    "language-model": {"Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
-    "streams": {"Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
+    "language-model": {"ChecksLengths", "Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
+    "streams": {"ChecksLengths", "Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
     "classification": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable"},
     "regression": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "EstimatesNumbers", "Probeable"},
     "graphs": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "EstimatesNumbers", "Probeable"},
@@ -118,7 +119,7 @@ DECLARED: dict[str, set[str]] = {
     "tagging": {"HasHead", "HasYardsticks", "ScoresPairs", "Tags", "HasLabels", "Probeable"},
     "question-answering": {"HasHead", "HasYardsticks", "ScoresPairs", "AnswersQuestions", "Probeable"},
     "embedding": {"HasHead", "HasYardsticks", "ScoresPairs", "Probeable"},
-    "masked-language-model": {"Derives", "Fills", "HasYardsticks", "Probeable"},
+    "masked-language-model": {"ChecksLengths", "Derives", "Fills", "HasYardsticks", "Probeable"},
 }
 CAPABILITIES: dict[str, Any] = {
     name: found
@@ -363,7 +364,14 @@ def head(subject: Subject) -> None:
 
 
 def lengths(subject: Subject) -> None:
+    """What has room is let through, what the model has no positions for, or a step no tokens, is refused."""
     subject.task.check_lengths(subject.model, 4096)
+    if isinstance(subject.task, RunningTextTask):
+        room = max_length_of(subject.model)
+        subject.task.window = room + 1
+        with pytest.raises(OptionError, match=f"task.context = {room + 1}, and the model reads at most {room} tokens"):
+            subject.task.check_lengths(subject.model, 4096)
+        return
     with pytest.raises(DataError, match=r"training\.batch_tokens = 3 has room for 2 pieces; more have"):
         subject.task.check_lengths(subject.model, 3)
 

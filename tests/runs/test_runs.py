@@ -324,7 +324,7 @@ def test_the_weights_of_another_run_do_not_fit(copied: Path, foreign: Path) -> N
         ("model.safetensors", "not weights", "model.safetensors cannot be read as safetensors"),
         ("tokenizer.json", "{}", "tokenizer.json is not a tokenizer file of the tokenizers library"),
         ("recipe.toml", "[model", "recipe.toml is not valid TOML"),
-        ("recipe.toml", "[model]\nwitdh = 3", "model.witdh: unknown key (did you mean 'width'?)"),
+        ("recipe.toml", "[task]\n[model]\nwitdh = 3", "model.witdh: unknown key (did you mean 'width'?)"),
     ],
     ids=["weights", "tokenizer", "recipe", "misspelt recipe"],
 )

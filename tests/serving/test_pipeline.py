@@ -206,6 +206,7 @@ def test_without_a_model_one_is_trained_once_and_kept(
     small.write_text(text)
     monkeypatch.setattr(recipe, "recipes", lambda: {"mood": small})
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("regard.cli.pipeline.is_installed", lambda: False)  # the tests' environment has the extra
     first = regard.pipeline("sentiment-analysis")("the cat sleeps")
     said = capfd.readouterr().err
     assert "a small one is trained now on the small world (recipe mood)" in " ".join(said.split())

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from regard.core.config import parse
 from regard.core.errors import DataError, OptionError, TrainingError
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
@@ -44,7 +45,7 @@ def task_over(pairs: list[Pair], **settings: Any) -> Embedding:
 
 
 def headed(task: Embedding, model: dict[str, Any]) -> Headed:
-    body = build_model(Recipe.of({"model": model, "seed": 3}), task.ports())
+    body = build_model(parse(Recipe, {"model": model, "seed": 3}), task.ports())
     return Headed(body, task.head(body)).eval()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
 from regard.core.seams.task import Session
 from regard.data.corpus import Corpus
@@ -53,7 +54,7 @@ def task_over(examples: list[Asked], tokenizer: Tokenizer | None = None, **setti
 
 
 def headed(task: QuestionAnswering, model: dict[str, Any]) -> Headed:
-    body = build_model(Recipe.of({"model": model, "seed": 3}), task.ports())
+    body = build_model(parse(Recipe, {"model": model, "seed": 3}), task.ports())
     torch.manual_seed(5)
     made = Headed(body, task.head(body)).eval()
     with torch.no_grad():

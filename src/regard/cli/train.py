@@ -71,7 +71,7 @@ def train(
     check_files(recipe, [f"--{name.replace('_', '-')}" for name, value in hints.items() if value])
     words = ["train", *recipe, "--out", str(out), *(word for one in settings for word in ("--set", one))]
     words += [*(["--from", str(start)] if start is not None else []), *(["--resume"] if resume else [])]
-    was_free = not out.exists() or not any(out.iterdir())
+    was_free = not out.exists() or (out.is_dir() and not any(out.iterdir()))
     try:
         with launch_ranks(ranks, words):
             run_training(recipe, out, settings, start, budget, hints, resume=resume, as_json=as_json)
