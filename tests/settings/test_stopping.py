@@ -47,7 +47,7 @@ def test_while_data_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     [
         ("regard.runs.train.build_model", AGAIN),
         ("regard.runs.budget.measure", AGAIN),
-        ("regard.runs.train.write_summary", "stopped: the newest checkpoint is kept; go on with:\nregard train "),
+        ("regard.runs.train.write_summary", "stopped: the newest checkpoint is kept; continue with:\nregard train "),
     ],
 )
 def test_before_and_after_training(
