@@ -98,7 +98,7 @@ class GraphModality:
 
     lazy = False
     max_length = 0
-    at_once = 4096
+    batch_positions = 4096
     name = "graph"
 
     @property
