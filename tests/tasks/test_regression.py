@@ -19,7 +19,7 @@ from regard.core.yardsticks import Yardstick, verdict
 from regard.layers.headed import Pool
 from regard.runs.evaluate import evaluate
 from regard.runs.load import Run, load
-from regard.runs.train import train
+from regard.runs.train import build_task, load_corpus, train
 from regard.tasks.baselines.counts import fit_columns
 from regard.tasks.baselines.ridge import PENALTIES, fit_ridge
 from regard.tasks.metrics.numbers import number_scores, paired_errors, ranks
@@ -55,6 +55,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("chains")
     train(table(folder, "size", names=["nodes", "twice"]), out=folder / "run")
     return load(folder / "run")
+
+
+def test_a_batch_of_graphs_holds_small_and_large_ones(run: Run) -> None:
+    task = build_task(run.recipe, load_corpus(run.recipe), run.modalities)
+    examples = task.examples("train", 0)
+    assert examples.order is not None
+    batches = examples.order(40)
+    assert sorted(np.concatenate(batches)) == list(range(len(CHAINS)))
+    assert np.mean([np.ptp(examples.lengths_NA[batch]) for batch in batches]) > 3, "alike ones would have one answer"
 
 
 def test_a_trained_run_says_numbers(run: Run, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ LONGEST = 20.0  # seconds of measuring
 SHARE = 0.05  # of a budget, at the most
 MOST_STEPS = 40
 FEWEST_STEPS = 100  # fewer teach nothing
+PAGE_SHARE, LONGEST_PAGE = 0.1, 20.0  # of a budget, and seconds: for the page about what a language model has learned
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,11 @@ class Deadline:
     def left(self) -> float:
         return self.seconds - (time.monotonic() - self.began)
 
+    def left_to_train(self, recipe: Recipe) -> float:
+        """Without what is written after training."""
+        page = min(PAGE_SHARE * self.seconds, LONGEST_PAGE) if recipe.task.explains_itself else 0.0
+        return max(0.0, self.left - page)
+
 
 def with_steps(recipe: Recipe, steps: int, *settings: str) -> Recipe:
     """The recipe with this many steps, and with a warm-up that takes a fifth of them at most."""
@@ -104,7 +110,7 @@ def paced(
     gathered: Gathered, recipe: Recipe, pace: Pace, deadline: Deadline, said: Callable[[str], None]
 ) -> Recipe:
     """The recipe with as many steps as are left; what is hopeless is refused, what was decided is said."""
-    steps = pace.steps_in(max(0.0, deadline.left))
+    steps = pace.steps_in(deadline.left_to_train(recipe))
     batch = recipe.training.settled(recipe.model.width, gathered.extent).batch_tokens
     epochs = steps * batch / max(1, gathered.extent.positions)
     if steps < FEWEST_STEPS:
@@ -159,7 +165,8 @@ def measure(gathered: Gathered, recipe: Recipe, longest: float, *, validation: b
         validating = 0.0
         if validation:
             began = time.perf_counter()
-            loop.measure("validation")
+            loop.validate()  # with the sample that a language model writes, and the best weights
+            loop.save()
             validating = time.perf_counter() - began
     if isinstance(gathered.task, Stateful):
         gathered.task.load_state_dict(kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +12,9 @@ from torch import Tensor
 
 from regard.core.batch import Examples
 from regard.core.probe import Probe
-from regard.core.seams.modality import Mixes, Modality
+from regard.core.seams.modality import Mixes, MixesLengths, Modality
 from regard.core.seams.task import Session
-from regard.data.batching import in_length_order, with_progress
+from regard.data.batching import in_length_order, mixed_order, with_progress
 from regard.data.corpus import Corpus
 from regard.tasks.augmented import augmented
 from regard.tasks.noting import HasPlace, note_changes
@@ -78,6 +78,9 @@ class WholeInputs:
         if split != "train":
             return found
         found, key = replace(found, weights=self.corpus.weights), (self.seed, epoch)
+        if isinstance(self.modality, MixesLengths) and self.modality.mixes_lengths:
+            order = partial(mixed_order, found.lengths_NA, seed=self.seed, epoch=epoch, weights=found.weights)
+            found = replace(found, order=order)
         if self.modality.lazy:
             return replace(found, items=Decoded(self, self.corpus.splits.get(split, ()), key))
         return augmented(found, self.modality, key)

@@ -131,6 +131,16 @@ class CutsWindows(Modality, Protocol):
 
 
 @runtime_checkable
+class MixesLengths(Protocol):
+    """A modality whose training batches hold inputs of any size, if it ``mixes_lengths``. Others hold inputs that are
+    alike in length, which costs less padding; where the size tells much of the answer, as of a molecule, such a batch
+    would have one answer alone."""
+
+    @property
+    def mixes_lengths(self) -> bool: ...
+
+
+@runtime_checkable
 class ShowsPixels(Protocol):
     """A modality whose inputs can be drawn."""
 

@@ -54,7 +54,8 @@ def decide_size(
     if kept.steps < FEWEST_STEPS and not any(one.startswith("training.steps=") for one in settings):
         raise too_short(deadline, kept.pace, kept.steps)
     epochs = kept.seen / max(1, gathered.extent.positions * proposal.positions_each)
-    steps, why = kept.steps, f"what fits into {in_words(deadline.seconds)}: {kept.pace.seconds_per_step:.3g} s a step"
+    pace, given = kept.pace.seconds_per_step, in_words(deadline.seconds)
+    steps, why = kept.steps, f"{epochs:.3g} epochs are what fits into {given}, a step taking {pace:.3g} s"
     if epochs > proposal.epochs:
         steps, epochs = max(FEWEST_STEPS, int(steps * proposal.epochs / epochs)), proposal.epochs
         why = f"{epochs:.0f} epochs; more would overfit"
@@ -87,8 +88,8 @@ def measure_size(
     seconds = min(LONGEST, max(SHORTEST, SHARE * deadline.seconds))
     pace = measure(gathered, recipe, seconds)
     training = recipe.training.settled(recipe.model.width, gathered.extent)
-    positions = training.batch_tokens * proposal.positions_each
-    return MeasuredSize(size, pace, pace.steps_in(max(0.0, deadline.left)), layers_of(recipe, gathered), positions)
+    positions, steps = training.batch_tokens * proposal.positions_each, pace.steps_in(deadline.left_to_train(recipe))
+    return MeasuredSize(size, pace, steps, layers_of(recipe, gathered), positions)
 
 
 def layers_of(recipe: Recipe, gathered: Gathered) -> int:
