@@ -68,9 +68,15 @@ VALIDATIONS = 10
 """Points of a curve."""
 
 
-def validate_every(steps: int) -> int:
+def validate_every(steps: int, validations: int = VALIDATIONS) -> int:
     """Steps between validations."""
-    return max(1, steps // VALIDATIONS)
+    return max(1, steps // validations)
+
+
+def validations_in(seconds: float, cost: float) -> int:
+    """How often a training of so many seconds validates, at that cost each: a tenth of the time at the most is for it,
+    two points of a curve at the least."""
+    return max(2, min(VALIDATIONS, int(0.1 * seconds / max(cost, 1e-9))))
 
 
 USUAL_DROPOUT = 0.1
