@@ -30,7 +30,7 @@ from regard.runs.recipe import Recipe
 from regard.runs.train import build_task, headed, load_corpus, resolve_task
 from regard.tasks import TASKS
 from regard.tasks.classification import ClassBatch, Classification
-from regard.tasks.graphs.encoding import AskedBatch
+from regard.tasks.graphs.encoding import PartsBatch
 from regard.tasks.reading import logits_of
 from regard.tasks.regression import Regression
 from regard.tasks.running.running_text import RunningTextTask
@@ -501,7 +501,7 @@ def answers_questions(subject: Subject) -> None:
 
 
 def read(batch: Any) -> Inputs:
-    return batch.inputs if isinstance(batch, ClassBatch | AskedBatch) else batch.text
+    return batch.inputs if isinstance(batch, ClassBatch | PartsBatch) else batch.text
 
 
 def labels(subject: Subject) -> None:

@@ -14,7 +14,7 @@ from PIL import Image
 
 import regard
 from regard.core.errors import DataError, InputError, OptionError, RecipeError
-from regard.data.examples import Asked
+from regard.data.examples import QuestionExample
 from regard.runs.evaluate import evaluate
 from regard.runs.train import train
 from regard.serving import sentiment
@@ -288,7 +288,7 @@ def test_the_limits_of_a_call_are_kept(tmp_path: Path) -> None:
     assert sum(not one["answer"] for one in pipe(asked, handle_impossible_answer=True, **words)) == 1
     assert all(one["answer"] for one in pipe(asked, handle_impossible_answer=False, **words))
     narrow = pipe.limited({**pipe.known, "max_seq_len": 20, "doc_stride": 6})
-    windows = narrow.encode([Asked(**asked)])
+    windows = narrow.encode([QuestionExample(**asked)])
     assert all(narrow.frame.length(one) <= 20 for one in windows)
     assert {before.first + before.size - after.first for before, after in itertools.pairwise(windows)} == {6}
     pipe(asked, max_seq_len=20, doc_stride=6)

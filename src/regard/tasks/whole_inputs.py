@@ -99,7 +99,7 @@ class WholeInputs:
         """Places of examples, batch by batch, and what the model says of them; ``collate`` gives batches with
         ``inputs``."""
         model = session.model.eval()
-        order = in_length_order(examples.lengths_NA, self.modality.at_once)
+        order = in_length_order(examples.lengths_NA, self.modality.batch_positions)
         for indices in with_progress(order, len(examples), session.progress):
             batch = session.move(collate(examples.at(indices)))
             yield indices, logits_of(model, batch.inputs).cpu().double()

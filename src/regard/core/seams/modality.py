@@ -31,7 +31,7 @@ class Modality(Protocol):
         ...
 
     @property
-    def at_once(self) -> int:
+    def batch_positions(self) -> int:
         """Positions of a batch when inputs are answered or scored."""
         ...
 

@@ -12,7 +12,7 @@ from torch.nn import functional
 from regard.core.seams.modality import CountsParts, Modality, Summarises
 from regard.core.yardsticks import Yardstick
 from regard.data.corpus import Pair
-from regard.data.examples import Asked, HasLabel, HasTexts, Tagged
+from regard.data.examples import HasLabel, HasTexts, QuestionExample, Tagged
 from regard.data.trees import Tree
 from regard.tasks.baselines.bags import WeightedWords, character_features, has_few_words, word_features
 from regard.tasks.baselines.counts import count_features
@@ -227,7 +227,7 @@ def retrieval_yardsticks(training: Sequence[Pair], scored: Sequence[Pair]) -> Ya
 # -- questions ----------------------------------------------------------------------------------------------------
 
 
-def answer_yardsticks(training: Sequence[Asked], scored: Sequence[Asked]) -> Yardsticks:
+def answer_yardsticks(training: Sequence[QuestionExample], scored: Sequence[QuestionExample]) -> Yardsticks:
     """The words that are nearest to those of the question; where training has such, that there is no answer."""
     sample = within(training, lambda one: len(one.context), MOST_CHARACTERS, MOST_TEXTS)
     own = sample.of(training)

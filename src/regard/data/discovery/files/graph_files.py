@@ -10,7 +10,7 @@ from typing import Any
 from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.found import Discovery, GraphFacts, Hints, LengthSummary, numbered
-from regard.data.discovery.given import TRAIN, Given, SplitFiles, ending, listed
+from regard.data.discovery.given import TRAIN, GivenFiles, SplitFiles, ending, listed
 from regard.data.discovery.measuring import Counted
 from regard.data.discovery.tables.asking import quoted
 from regard.data.discovery.tables.columns import judged
@@ -42,13 +42,13 @@ class GraphFiles(Discoverer):
     tasks: tuple[str, ...] = ("classification", "regression")
     columns: tuple[str, ...] = ("label_column",)
 
-    def recognises(self, given: Given, hints: Hints) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         folder = given.folder
         if folder is not None and is_graph_folder(folder):
             return True
         return bool(given.files) and all(holds_graphs(path) for path in given.files[:10])
 
-    def discover(self, given: Given, hints: Hints) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         files = graph_splits(given)
         label, task, reason = what_is_said(files.train, hints)
         tallies: dict[str, Tally] = {split: Tally() for split in files.by_name()}
@@ -86,7 +86,7 @@ def holds_graphs(path: Path) -> bool:
     return begin.startswith((b"{", b"[")) and NODES.search(begin) is not None
 
 
-def graph_splits(given: Given) -> SplitFiles:
+def graph_splits(given: GivenFiles) -> SplitFiles:
     folder = given.folder
     if folder is not None and is_tu_folder(folder):
         return SplitFiles((folder,))

@@ -102,7 +102,7 @@ class GraphModality:
     lazy = False
     mixes_lengths = True
     max_length = 0
-    at_once = 4096
+    batch_positions = 4096
     name = "graph"
 
     @property
