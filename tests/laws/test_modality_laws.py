@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from regard.core.config import parse
 from regard.core.inputs import Inputs
 from regard.core.seams.modality import Modality
 from regard.data import TOKENIZERS, TokenizerPart
@@ -64,7 +65,7 @@ class Subject:
 
     @cached_property
     def recipe(self) -> Recipe:
-        return Recipe.of({**self.table, "model": self.model})
+        return parse(Recipe, {**self.table, "model": self.model})  # no question is asked of it
 
     @property
     def part(self) -> ModalityPart:
@@ -136,13 +137,13 @@ SUBJECTS = [
     series("series-by-channel", labelled=True, length=16, normalise="channel"),
     text(kind="bpe", vocabulary=280),
     text(kind="bpe", vocabulary=280, dropout=0.2, joint=False),
-    text(kind="word", minimum_frequency=1),
-    text(kind="whitespace", minimum_frequency=1),
+    text(kind="word", min_frequency=1),
+    text(kind="whitespace", min_frequency=1),
     text(kind="character"),
     text(kind="byte"),
     text(kind="per-side", joint=False, source={"kind": "character"}, target={"kind": "bpe", "vocabulary": 280}),
     text(kind="code", vocabulary=280),
-    text(kind="wordpiece", vocabulary=60, minimum_frequency=1),
+    text(kind="wordpiece", vocabulary=60, min_frequency=1),
     text(kind="imported", sos=2, eos=1, unk=3),  # symbols in another order, and none for padding
     image("image", size=[6, 4]),
     image("image-grey", size=[6, 4], channels=1, resize="stretch", augmentation={"shift": 2, "flip": True}),

@@ -64,29 +64,32 @@ def export(run: str | Path, to: str, out: str | Path, dtype: str = "") -> Export
 def to_ctranslate2(run: Run, out: Path, dtype: str) -> Exported:
     """model.bin, config.json, vocabularies, and our tokenizers, whose pieces the model is asked with."""
     spec = ctranslate2.convert(run, out, dtype)
-    count = sum(tensor.numel() for tensor in checkpoints.weights_of(run.model).values())
     loader = "Generator" if isinstance(run.task, Continues) else "Translator"
-    return Exported(str(out), "ctranslate2", spec.name, loader, count)
+    return Exported(str(out), "ctranslate2", spec.name, loader, parameter_count(run))
 
 
 def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
     """config.json, model.safetensors, and what prepares inputs: tokenizers, or the size and norm of pictures."""
     family = family_of_run(run)
     table, parts = run.recipe.model.settled().model_dump(), folder_parts(run, family)
-    if "context" in table:
-        table["context"] = text_max_length(run)  # they must know one
+    if "max_length" in table:
+        table["max_length"] = text_max_length(run)  # they must know one
     task = run.recipe.task.model_dump()
     config = family.config(table, task, str(run.folder.path), parts.problems)
-    learned = checkpoints.weights_of(run.model)
     with new_folder(out) as part:
         write_json(part / CONFIG, {**config, **parts.settings})
         for name, content in parts.files.items():
             write_json(part / name, content)
         for name, pieces in parts.tokenizers.items():
             write_text(part / name, pieces.to_str(pretty=True))
-        save_file(weights_out(family, table, learned), part / SINGLE, metadata={"format": "pt"})
-    count = sum(tensor.numel() for tensor in learned.values())
-    return Exported(str(out), "huggingface", family.architecture, family.loader, count)
+        weights = weights_out(family, table, checkpoints.weights_of(run.model))
+        save_file(weights, part / SINGLE, metadata={"format": "pt"})
+    return Exported(str(out), "huggingface", family.architecture, family.loader, parameter_count(run))
+
+
+def parameter_count(run: Run) -> int:
+    """How many numbers training changes, those that are shared once; buffers in the same file do not count."""
+    return sum(weight.numel() for weight in run.model.parameters())
 
 
 def family_of_run(run: Run) -> Family:
@@ -110,7 +113,7 @@ def text_max_length(run: Run) -> int:
     task: Any = run.recipe.task
     if isinstance(run.model, Headed):
         return task.max_length or USUAL_LENGTH
-    return model.max_length or task.context
+    return model.max_length or task.max_length
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +184,7 @@ def tokenizer_parts(run: Run, family: Family) -> TokenizerParts:
 def to_onnx(run: Run, out: Path, dtype: str = "") -> Exported:
     """Graphs for onnxruntime, tokenizers, and regard.json, which says how to call them."""
     files = write_onnx(run, out)
-    count = sum(tensor.numel() for tensor in checkpoints.weights_of(run.model).values())
-    return Exported(str(out), "onnx", ", ".join(files), "onnxruntime.InferenceSession", count)
+    return Exported(str(out), "onnx", ", ".join(files), "onnxruntime.InferenceSession", parameter_count(run))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field, SerializeAsAny, model_validator
 
-from regard.attention import AttentionContext, HeadsPart, MechanismPart
+from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
 from regard.attention.heads import HeadShape
 from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided, is_auto
 from regard.core.config import Part
-from regard.layers import GELU_FEED_FORWARDS, MOST_LAYERS, FeedForwardPart, NormPart
+from regard.layers import GELU_FEED_FORWARDS, HEAD_NORMS, MOST_LAYERS, NORMS, FeedForwardPart, NormPart
 from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm
-
-
-class LayerParts(NamedTuple):
-    """What every layer of a stack is made of."""
-
-    attention: MechanismPart
-    projection: HeadsPart
-    head_norm: NormPart
-    feed_forward: FeedForwardPart
-    norm: NormPart
 
 
 def settled_sizes(width: int, heads: int, feed_forward: FeedForwardPart) -> dict[str, Any]:
@@ -30,8 +20,16 @@ def settled_sizes(width: int, heads: int, feed_forward: FeedForwardPart) -> dict
     return {"heads": decided(heads, lambda: rules.heads(width)), "feed_forward": feed_forward.settled(width)}
 
 
-class StackPart(Part):
-    """How many layers, how wide, and how many heads divide the width among them."""
+class AttentionParts(Part):
+    """What attention in every layer is made of."""
+
+    attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
+    projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
+    head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
+
+
+class StackPart(AttentionParts):
+    """How many layers, how wide, how many heads divide the width among them, and what every layer is made of."""
 
     layers: int = Field(4, ge=1, le=MOST_LAYERS)
     width: int = Field(256, ge=1)
@@ -39,6 +37,7 @@ class StackPart(Part):
     feed_forward: Annotated[SerializeAsAny[FeedForwardPart], GELU_FEED_FORWARDS] = Field(
         default_factory=GELU_FEED_FORWARDS.make
     )
+    norm: Annotated[SerializeAsAny[NormPart], NORMS] = Field(default_factory=NORMS.make)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -51,7 +50,6 @@ class StackPart(Part):
 
     def encoder_layer(
         self,
-        parts: LayerParts,
         dropout: float,
         layer: int,
         max_length: int,
@@ -61,15 +59,12 @@ class StackPart(Part):
     ) -> EncoderLayer:
         """The layer of this number, whose projections have biases."""
         shape = HeadShape(self.width, self.heads)
-        head_width = parts.projection.head_shape(shape).key_width
+        head_width = self.projection.head_shape(shape).key_width
         context = AttentionContext(head_width, head_width, self.heads, max_length, layer, self.layers, causal)
         return EncoderLayer(
-            parts.projection.self_attention(
-                shape,
-                parts.attention.build(context),
-                bias=True,
-                new_norm=parts.head_norm.build,
+            self.projection.self_attention(
+                shape, self.attention.build(context), bias=True, new_norm=self.head_norm.build
             ),
-            parts.feed_forward.at_layer(layer).build(self.width, 0.0),
-            lambda: residual(self.width, dropout, parts.norm.build),
+            self.feed_forward.at_layer(layer).build(self.width, 0.0),
+            lambda: residual(self.width, dropout, self.norm.build),
         )
