@@ -85,7 +85,7 @@ class LanguageModelConfig(TaskPart):
     def _streams_are_joined(self) -> Self:
         if self.carry and self.documents == "whole":
             raise ValueError(
-                'task.documents = "whole" begins anew with every document, and carry = true never does; leave one out'
+                'task.documents = "whole" starts again with every document, and carry = true never does; leave one out'
             )
         return self
 

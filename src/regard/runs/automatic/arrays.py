@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from regard.core import rules
-from regard.data.discovery.found import Discovery, GraphFacts, PictureFacts, SeriesFacts, SoundFacts
+from regard.data.discovery.found import Discovery, GraphFacts, PictureFacts, SeriesFacts, SoundFacts, numbered
 from regard.runs.automatic.proposal import Decision, Proposal, Size
 from regard.runs.automatic.texts import is_unbalanced
 
@@ -151,4 +151,4 @@ def _adam() -> list[Decision]:
 
 def _size(layers: int, width: int, front: dict[str, Any] | None = None) -> Size:
     settings = {"model.layers": layers, "model.width": width, **({"model.front": front} if front else {})}
-    return Size(f"{layers} layers, width {width}", settings)
+    return Size(f"{numbered(layers, 'layer')}, width {width}", settings)
