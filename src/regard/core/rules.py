@@ -157,7 +157,7 @@ def is_too_large(parameters: int, positions: float) -> bool:
 
 def batch_of(examples: int, positions: float) -> int:
     """Positions of 32 examples of so many positions each, fewer where an epoch would have less than 20 steps: what the
-    recipes ``mutag``, ``solubility`` and ``vowels`` have, where each example is small."""
+    recipes ``solubility`` and ``vowels`` have, where each example is small."""
     return max(1, round(max(8, min(32, examples // 20)) * max(1.0, positions)))
 
 
