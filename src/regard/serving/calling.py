@@ -14,6 +14,8 @@ from regard.runs.load import Run
 
 Capability = TypeVar("Capability")
 
+KINDS_OF_INPUT = {"text": "text", "sound": "audio"}
+"""What inputs are called in the names of pipelines, by what a modality calls them."""
 AT_ONCE = 64
 """Inputs that are taken from a generator before the first of them is answered."""
 
@@ -41,7 +43,7 @@ class Pipeline(ABC):
         """A run that reads pictures answers no texts, nor the other way round."""
         reads = self.run.modalities.input
         if not isinstance(reads, self.modality):
-            there = "text-classification" if isinstance(reads, TextModality) else "image-classification"
+            there = f"{KINDS_OF_INPUT.get(reads.name, 'image')}-classification"
             raise OptionError(
                 f"{self.run.folder.path} reads {reads.name}s, and the pipeline {self.task!r} does not; use "
                 f"regard.pipeline({there!r}, model={str(self.run.folder.path)!r}), or name a run that reads what you "

@@ -14,6 +14,7 @@ from regard.decoding.options import Beam, Greedy, Sampling, Strategy
 from regard.layers.headed import body_of
 from regard.serving.calling import Pipeline, check_value, fitting, strings
 from regard.serving.pictures import ImageClassification, figure_of
+from regard.serving.sounds import AudioClassification, SpeechRecognition
 from regard.tasks import question_answering as tasks
 from regard.tasks import translation
 from regard.tasks.reading import check_length
@@ -326,6 +327,8 @@ KINDS: dict[str, type[Pipeline]] = {
     "text-generation": TextGeneration,
     "translation": Translation,
     "image-classification": ImageClassification,
+    "audio-classification": AudioClassification,
+    "automatic-speech-recognition": SpeechRecognition,
 }
 """The pipelines by name."""
 
