@@ -76,6 +76,7 @@ def language_model(found: Discovery) -> Proposal:
         *tokenizer,
         Decision("model.kind", "llama", "a decoder that predicts the next token; it can be exported"),
         Decision("model.tied", "output", "one matrix for input and output embeddings"),
+        Decision("model.head_norm", {"kind": "rms"}, "scores stay small at large learning rates"),
         Decision("task.kind", "language-model", "running text, no labels"),
         Decision("task.max_length", 256),
         *training(),
