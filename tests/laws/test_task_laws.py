@@ -379,6 +379,8 @@ def lengths(subject: Subject) -> None:
     subject.task.check_lengths(subject.model, 4096)
     if isinstance(subject.task, RunningTextTask):
         room = max_length_of(subject.model)
+        if not room:
+            return  # it reads on and on
         subject.task.window = room + 1
         told = f"task.max_length = {room + 1}, and the model reads at most {room} tokens"
         with pytest.raises(OptionError, match=told):
