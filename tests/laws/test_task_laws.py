@@ -369,7 +369,8 @@ def lengths(subject: Subject) -> None:
     if isinstance(subject.task, RunningTextTask):
         room = max_length_of(subject.model)
         subject.task.window = room + 1
-        with pytest.raises(OptionError, match=f"task.max_length = {room + 1}, and the model reads at most {room} tokens"):
+        told = f"task.max_length = {room + 1}, and the model reads at most {room} tokens"
+        with pytest.raises(OptionError, match=told):
             subject.task.check_lengths(subject.model, 4096)
         return
     with pytest.raises(DataError, match=r"training\.batch_tokens = 3 has room for 2 pieces; more have"):
