@@ -163,7 +163,7 @@ def test_a_number_of_a_text_whose_tokenizer_hides_nothing_leaves_too(tmp_path: P
     ((said,),) = session_of(tmp_path / "out").run(None, {name: np.array(own) for name, own in given.items()})
     task = about(tmp_path / "out")["task"]
     (number,) = regard.load(tmp_path / "run").predict(["very good cat"])
-    assert said * task["spread"] + task["mean"] == pytest.approx(float(number), abs=1e-3)
+    assert said * task["std"] + task["mean"] == pytest.approx(float(number), abs=1e-3)
 
 
 @pytest.mark.parametrize("name", ["question-answering", "pictures"])

@@ -127,8 +127,8 @@ def test_a_language_model_leaves_time_for_what_is_written_beside_training(
     """Samples after validations, and the page at the end."""
     text = tmp_path / "story.txt"
     text.write_text("\n".join(sentences(400)) + "\n")
-    settings = ("task.max_length=32", "training.batch_tokens=64", "training.steps=9")
-    recipe = propose(discover([text])).first().recipe(*settings)
+    short = ("task.max_length=32", "training.batch_tokens=64", "training.steps=9")
+    recipe = propose(discover([text])).first().recipe(*short)
     whole, asked = LanguageModelling.sample, list[LanguageModelling]()
 
     def sample(task: LanguageModelling, *rest: Any) -> str:

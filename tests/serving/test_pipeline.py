@@ -223,13 +223,13 @@ def test_with_its_extra_the_default_model_of_sentiment_knows_real_english(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Of fewer and shorter reviews than usual, so that it takes seconds."""
-    few = {"data": {**sentiment.TABLES["data"], "some": 400}, "task": {**sentiment.TABLES["task"], "max_length": 40}}
+    few = {"data": {**sentiment.TABLES["data"], "some": 200}, "task": {**sentiment.TABLES["task"], "max_length": 32}}
     monkeypatch.setattr(sentiment, "TABLES", {**sentiment.TABLES, **few})
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
     mood = regard.pipeline("sentiment-analysis")
     assert "MiniLM gets a head from 6,000 film reviews now" in " ".join(capfd.readouterr().err.split())
     assert {one["label"] for one in mood(["A wonderful film.", "A dull, stupid film."])} <= {"POSITIVE", "NEGATIVE"}
-    assert evaluate(mood.run, yardsticks=False)["accuracy"] > 0.65
+    assert evaluate(mood.run, yardsticks=False)["accuracy"] > 0.6
 
 
 def test_tags_have_their_shapes(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_trained_run_says_numbers(run: Run, tmp_path: Path) -> None:
 def test_what_the_data_decides_is_written_into_the_recipe(run: Run) -> None:
     config: Any = run.recipe.task
     assert config.mean == pytest.approx((np.mean(CHAINS), 2 * np.mean(CHAINS)))
-    assert config.spread == pytest.approx((np.std(CHAINS), 2 * np.std(CHAINS)))
+    assert config.std == pytest.approx((np.std(CHAINS), 2 * np.std(CHAINS)))
     assert config.unresolved().mean == ()
 
 

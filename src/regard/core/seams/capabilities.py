@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from regard.core.answers import LabelAnswer, NumberAnswer, NumbersAnswer, SpanAnswer, TagsAnswer
+from regard.core.answers import Answer, LabelAnswer, NumberAnswer, NumbersAnswer, SpanAnswer, TagsAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -136,6 +136,15 @@ class EstimatesNumbers(Protocol):
     """Says of an input one number, or a few."""
 
     def estimate(self, session: Session, inputs: Sequence[Any]) -> list[NumberAnswer]: ...
+
+
+@runtime_checkable
+class Transcribes(Protocol):
+    """Writes down what is heard."""
+
+    def transcribe(self, session: Session, inputs: Sequence[Any]) -> list[list[Answer]]:
+        """For each input its texts, the most probable first."""
+        ...
 
 
 @runtime_checkable

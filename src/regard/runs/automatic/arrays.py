@@ -9,7 +9,6 @@ from regard.data.discovery.found import Discovery, GraphFacts, PictureFacts, Ser
 from regard.runs.automatic.proposal import Decision, Proposal, Size
 from regard.runs.automatic.texts import is_unbalanced
 
-PATCHES = 49  # of a picture of 28 × 28 behind its stem; of others up to 64
 KnownFacts = TypeVar("KnownFacts")
 
 
@@ -35,7 +34,7 @@ def pictures(found: Discovery) -> Proposal:
         stem, strides = rules.stem(side, width)
         front = {"kind": "convolution", "channels": stem, "strides": strides, "size": 1, "class_token": False}
         sizes.append(_size(layers, width, front))
-    return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_PICTURES, PATCHES)
+    return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_PICTURES, rules.POSITIONS_OF_A_PICTURE)
 
 
 def sounds(found: Discovery) -> Proposal:

@@ -69,12 +69,14 @@ def language_model(found: Discovery) -> Proposal:
     else:
         tokenizer = [
             Decision("tokenizer.kind", "bpe", "frequent words whole, rare ones in pieces"),
-            _vocabulary(text.characters_total),
-        ]
+            Decision("tokenizer.vocabulary", rules.vocabulary_of_running_text(text.characters_total),
+                     f"for {text.characters_total:,} characters; each position is compared with all of them"),
+        ]  # fmt: skip
     decisions = [
         *tokenizer,
         Decision("model.kind", "llama", "a decoder that predicts the next token; it can be exported"),
         Decision("model.tied", "output", "one matrix for input and output embeddings"),
+        Decision("model.head_norm", {"kind": "rms"}, "scores stay small at large learning rates"),
         Decision("task.kind", "language-model", "running text, no labels"),
         Decision("task.max_length", 256),
         *training(),
@@ -84,7 +86,7 @@ def language_model(found: Discovery) -> Proposal:
     ]
     sizes = [Size(f"{numbered(layers, 'layer')}, width {width}", {"model.layers": layers, "model.width": width})
              for layers, width in rules.LADDER]  # fmt: skip
-    return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_TEXT)
+    return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_TEXT, rules.POSITIONS_OF_A_TOKEN)
 
 
 def regression(found: Discovery) -> Proposal:
