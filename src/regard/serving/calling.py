@@ -67,7 +67,7 @@ class Pipeline(ABC):
             found = f"{where} was trained for {trained}, and the pipeline {self.task!r} needs a run{needed}"
         else:
             return
-        raise OptionError(f"{found}; name another model, or use this one with {others(run)}")
+        raise OptionError(f"{found}; use {others(run)}, or name another model")
 
     def checked(self, options: dict[str, Any]) -> dict[str, Any]:
         every = {*self.known, *self.ignored}
