@@ -120,6 +120,10 @@ def _latent(**changes: Any) -> dict[str, Any]:
     return {"kind": "latent", "rank": 6, "key_width": 4, "rotary_width": 2, "value_width": 3, **changes}
 
 
+def _reformer(**changes: Any) -> dict[str, Any]:
+    return {"kind": "reformer", "buckets": 4, "chunk": 2, "rounds": 3, **changes}
+
+
 _LAYOUT = ["x" * (row + 1) + "." * (12 - row) for row in range(13)]
 _CONVOLUTION: dict[str, Any] = {
     "kind": "convolution", "embedding": {"kind": "learned", "width": 7}, "width": 12, "encoder_layers": 2,
@@ -154,6 +158,8 @@ SUBJECTS = [
     Subject("performer", _transformer(attention={"kind": "performer", "features": 5}, norm="pre")),
     Subject("experts", _transformer(feed_forward=_experts(shared=1, balance={"kind": "bias"}), norm="pre")),
     Subject("latent", _transformer(projection={"kind": "latent", "rank": 5, "query_rank": 7}, norm="pre")),
+    Subject("shared", _transformer(projection={"kind": "shared"}, norm="pre")),
+    Subject("reformer", _transformer(projection={"kind": "shared"}, attention=_reformer(), norm="pre")),
     Subject("fixed-start", _recurrent("fixed-context", cell="rnn", context="start", encoder_layers=2)),
     Subject("fixed-every-step", _recurrent("fixed-context", cell="lstm", decoder_layers=2, tied="none")),
     Subject("bahdanau", _recurrent("bahdanau", cell="gru")),
@@ -184,6 +190,10 @@ SUBJECTS = [
     Subject("llama-latent", _writer("llama", heads=5, projection=_latent(query_rank=7))),
     Subject("llama-latent-window", _writer("llama", projection=_latent(), attention={"kind": "window", "size": 3})),
     Subject("llama-latent-linear", _writer("llama", projection=_latent(), attention={"kind": "linear"})),
+    Subject("llama-reformer", _writer("llama", projection={"kind": "shared"}, attention=_reformer(rounds=2))),
+    Subject("gpt-reversible", _writer("gpt", residual="reversible", position={"kind": "relative-bias"})),
+    Subject("llama-reversible", _writer("llama", residual="reversible", projection={"kind": "shared"},
+                                        attention=_reformer())),
     Subject("gpt-latent", _writer("gpt", projection=_latent(), position={"kind": "relative-bias"})),
     Subject("recurrent", _recurrent("recurrent", cell="lstm", layers=2)),
     Subject("recurrent-gru", _recurrent("recurrent", cell="gru", layers=1, tied="none")),
@@ -209,6 +219,7 @@ ENCODERS = [
     Subject("bert-linear", _encoder(attention={"kind": "linear"})),
     Subject("bert-performer", _encoder(attention={"kind": "performer"})),
     Subject("bert-linformer", _encoder(attention={"kind": "linformer", "rows": 5})),
+    Subject("bert-reformer", _encoder(projection={"kind": "shared"}, attention=_reformer(buckets=2, chunk=4))),
     Subject("bert-experts", _encoder(feed_forward=_experts(scores="sigmoid"))),
     Subject("bert-latent", _encoder(projection=_latent())),
     Subject("bert-biased", _encoder(position={"kind": "relative-bias"}, feed_forward={"kind": "gated", "width": 11})),

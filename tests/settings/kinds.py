@@ -44,6 +44,7 @@ PART_TABLES: dict[str, Tree] = {
     "attention=longformer": {"size": 3}, "attention=sinks": {"size": 3, "sinks": 1},
     "attention=blockwise": {"block": 2}, "attention=block-sparse": {"block": 3}, "attention=bigbird": {"block": 2},
     "attention=top-k": {"keys": 2}, "attention=linformer": {"rows": 3, "max_length": 16},
+    "attention=reformer": {"buckets": 4, "chunk": 2, "rounds": 2},
     "attention=performer": {"features": 8}, "scaling=llama3": {"trained": 4}, "features=waveform": {"hop": 0.05},
     "features=log-mel": {"bins": 8}, "front=hierarchy": {"sizes": [4, 2]}, "front=convolution": {"channels": [4, 6]},
     "front=patches": {"size": 4}, "embedding=learned": {"width": 8}, "adjacency=mask": {"heads": 1},
