@@ -8,7 +8,21 @@ from typing import Any
 import typer
 import typer.core
 
-from regard.cli import check, compare, demo, evaluate, export, import_, init, look, predict, recipes, search, train
+from regard.cli import (
+    check,
+    compare,
+    demo,
+    evaluate,
+    export,
+    import_,
+    init,
+    look,
+    measure,
+    predict,
+    recipes,
+    search,
+    train,
+)  # fmt: skip
 from regard.cli.console import check_output, discard_output, escape_markup, flag, notes, say, without_colour
 from regard.core.errors import RegardError
 
@@ -68,6 +82,7 @@ app.command()(look.look)
 app.command()(check.check)
 app.command("import")(import_.import_)
 app.command()(export.export)
+app.add_typer(measure.app, name="measure")
 app.add_typer(recipes.app, name="recipes")
 
 
