@@ -2,8 +2,8 @@
 
     python benchmarks/attention_peers.py [PEER …] [--length 8192] [--rounds 5]
 
-Each package gets an environment of its own (peers/environments.py) with the same torch. One that does not install, or fails,
-is left out with its reason.
+Each package gets an environment of its own (peers/environments.py) with the same torch. One that does not install, or
+fails, is left out with its reason.
 """
 
 import argparse

@@ -29,6 +29,7 @@ from regard.data.modalities.graph.reading import read_graphs
 from regard.data.modalities.graph.structure import degrees
 from regard.data.modalities.graph.written import Written
 from regard.runs.evaluate import evaluate
+from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.runs.train import build_task, load_corpus
 from regard.tasks.baselines.ngrams import fit_ngrams
@@ -37,7 +38,7 @@ STEPS, HIDDEN, RATE, DECAY, DROPOUT = 200, 16, 0.01, 5e-4, 0.5
 """Of the GCN, as published."""
 
 
-def trained(name: str, out: Path, settings: Sequence[str]) -> regard.Run:
+def trained(name: str, out: Path, settings: Sequence[str]) -> Run:
     """A run of the recipe, with what it cost in ``seconds.json``."""
     if not (out / "summary.json").exists():
         begun = time.process_time()
@@ -46,7 +47,7 @@ def trained(name: str, out: Path, settings: Sequence[str]) -> regard.Run:
     return regard.load(out)
 
 
-def scores_of(run: regard.Run) -> dict[str, Any]:
+def scores_of(run: Run) -> dict[str, Any]:
     """With yardsticks, by name."""
     scores = evaluate(run)
     seconds = json.loads((Path(run.folder.path) / "seconds.json").read_text())
@@ -163,7 +164,7 @@ def write_graphs(path: Path, graphs: Sequence[Written]) -> None:
         ]
         for records, features in ((nodes, graph.node_features), (edges, graph.edge_features)):
             for name in features.words:
-                for record, value in zip(records, features.told(name), strict=True):
+                for record, value in zip(records, features.values_of(name), strict=True):
                     record[name] = value
         lines.append(json.dumps({"nodes": nodes, "edges": edges, "label": one.properties["label"], "name": graph.name}))
     path.write_text("\n".join(lines) + "\n")
@@ -190,7 +191,7 @@ def digits_pixels(options: argparse.Namespace) -> None:
         print(f"| {name} | {own if name == 'seconds' else own['bits_per_character']:.3f} |")
 
 
-def run_task(run: regard.Run) -> Any:
+def run_task(run: Run) -> Any:
     """The run's task over its whole corpus."""
     corpus = load_corpus(run.recipe)
     return build_task(run.recipe, corpus, run.modalities)

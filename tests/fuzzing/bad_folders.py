@@ -41,7 +41,8 @@ def originals() -> dict[str, Path]:
     for kind in ("gpt", "llama"):
         train({
             "data": {"kind": "text", "train": str(root / "text.txt")}, "tokenizer": {"kind": "character"},
-            "model": {"kind": kind, **sizes}, "task": {"kind": "language-model", "context": 16}, "training": training,
+            "model": {"kind": kind, **sizes}, "task": {"kind": "language-model", "max_length": 16},
+            "training": training,
         }, out=root / kind)  # fmt: skip
         export(root / kind, "huggingface", root / f"{kind}-folder")
     train({

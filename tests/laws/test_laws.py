@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -255,6 +256,8 @@ def test_taps_show_what_the_mechanisms_read(subject: Subject) -> None:
     points = attention_points(model)
     assert points
     assert all(isinstance(mechanism, Mechanism) for mechanism in points.values())
+    wanted = list(inspect.signature(Mechanism.__call__).parameters)[1:]
+    assert all(list(inspect.signature(one.forward).parameters) == wanted for one in points.values())
     calls: dict[str, list[tuple[Tensor, Tensor]]] = {name: [] for name in points}
     handles = [points[name].register_forward_hook(_keeper(calls[name])) for name in points]
     with record(model, "*") as seen:

@@ -20,7 +20,7 @@ from regard.core.batch import Batch, Examples, move
 from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
 from regard.core.ports import Nodes
-from regard.core.seams import capabilities
+from regard.core.seams import capabilities, max_length_of
 from regard.core.seams.task import Session, Task
 from regard.data.batching import in_length_order
 from regard.data.corpus import Pair
@@ -33,6 +33,7 @@ from regard.tasks.classification import ClassBatch, Classification
 from regard.tasks.graphs.encoding import AskedBatch
 from regard.tasks.reading import logits_of
 from regard.tasks.regression import Regression
+from regard.tasks.running.running_text import RunningTextTask
 from regard.tasks.translation import Translation
 from regard.training.learner import Learner
 from tests.laws.counted import asked_files, ring_files
@@ -46,7 +47,7 @@ TRANSLATOR = {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "
 VIT = {"kind": "vit", "layers": 1, "width": 12, "heads": 3, "dropout": 0.0, "front": {"kind": "patches", "size": 4}}
 PIECES = {"kind": "wordpiece", "vocabulary": 150}
 GRAPH = {"kind": "graph", "structure": {"degree": 3, "distance": 2}}
-WORDS = {"kind": "whitespace", "minimum_frequency": 1, "joint": False}
+WORDS = {"kind": "whitespace", "min_frequency": 1, "joint": False}
 
 
 def running(model: dict[str, Any], **task: Any) -> dict[str, Any]:
@@ -54,7 +55,7 @@ def running(model: dict[str, Any], **task: Any) -> dict[str, Any]:
         "data": {"kind": "world-english", "train_size": 60, "validation_size": 8, "test_size": 6},
         "tokenizer": {"kind": "character"},
         "model": {"dropout": 0.0, "layers": 1, **model},
-        "task": {"kind": "language-model", "context": 9, "sample": 5, **task},
+        "task": {"kind": "language-model", "max_length": 9, "sample": 5, **task},
     }
 
 
@@ -93,7 +94,7 @@ TREES: dict[str, dict[str, Any]] = {
     "embedding": labelling("small-world", kind="embedding"),
     "masked-language-model": {"data": {"kind": "world-english", "train_size": 60, "validation_size": 8, "test_size": 6},
                               "tokenizer": PIECES, "model": BERT,
-                              "task": {"kind": "masked-language-model", "context": 20, "pseudo": 0}},
+                              "task": {"kind": "masked-language-model", "max_length": 20, "pseudo": 0}},
 }  # fmt: skip
 """One tiny recipe of every kind of task, and one whose loss does not add over examples."""
 
@@ -102,8 +103,8 @@ DECLARED: dict[str, set[str]] = {
         "ChecksLengths", "Compares", "HasYardsticks", "ScoresInDetail", "ScoresPairs", "Translates", "Probeable",
     },
     "parsing": {"ChecksLengths", "Compares", "HasYardsticks", "ScoresPairs", "Translates", "Probeable"},
-    "language-model": {"Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
-    "streams": {"Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
+    "language-model": {"ChecksLengths", "Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
+    "streams": {"ChecksLengths", "Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
     "classification": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable"},
     "regression": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "EstimatesNumbers", "Probeable"},
     "graphs": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "EstimatesNumbers", "Probeable"},
@@ -118,7 +119,7 @@ DECLARED: dict[str, set[str]] = {
     "tagging": {"HasHead", "HasYardsticks", "ScoresPairs", "Tags", "HasLabels", "Probeable"},
     "question-answering": {"HasHead", "HasYardsticks", "ScoresPairs", "AnswersQuestions", "Probeable"},
     "embedding": {"HasHead", "HasYardsticks", "ScoresPairs", "Probeable"},
-    "masked-language-model": {"Derives", "Fills", "HasYardsticks", "Probeable"},
+    "masked-language-model": {"ChecksLengths", "Derives", "Fills", "HasYardsticks", "Probeable"},
 }
 CAPABILITIES: dict[str, Any] = {
     name: found
@@ -363,7 +364,14 @@ def head(subject: Subject) -> None:
 
 
 def lengths(subject: Subject) -> None:
+    """What has room is let through, what the model has no positions for, or a step no tokens, is refused."""
     subject.task.check_lengths(subject.model, 4096)
+    if isinstance(subject.task, RunningTextTask):
+        room = max_length_of(subject.model)
+        subject.task.window = room + 1
+        with pytest.raises(OptionError, match=f"task.context = {room + 1}, and the model reads at most {room} tokens"):
+            subject.task.check_lengths(subject.model, 4096)
+        return
     with pytest.raises(DataError, match=r"training\.batch_tokens = 3 has room for 2 pieces; more have"):
         subject.task.check_lengths(subject.model, 3)
 

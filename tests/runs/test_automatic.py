@@ -14,7 +14,7 @@ import pytest
 
 from regard.core import rules
 from regard.core.errors import DataError, OptionError
-from regard.data.discovery.found import Discovery, Wishes
+from regard.data.discovery.found import Discovery, Hints
 from regard.data.discovery.looking import discover
 from regard.runs.automatic.proposal import Decision, Proposal, Size
 from regard.runs.automatic.questions import propose
@@ -36,9 +36,9 @@ def sentences(count: int, words: int = 7, seed: int = 1) -> list[str]:
     return [" ".join(chance.choices(WORDS, k=words)) for _ in range(count)]
 
 
-def found_in(path: Path, text: str, wishes: Wishes = Wishes()) -> Discovery:  # noqa: B008
+def found_in(path: Path, text: str, hints: Hints = Hints()) -> Discovery:  # noqa: B008
     path.write_text(text, encoding="utf-8")
-    return discover([path], wishes)
+    return discover([path], hints)
 
 
 def labelled(folder: Path, count: int = 120) -> Discovery:
@@ -150,7 +150,7 @@ def tones(folder: Path) -> Discovery:
 
 def molecules(folder: Path) -> Discovery:
     write_molecules(folder / "mol.sdf", 60, "SOL")
-    return discover([folder / "mol.sdf"], Wishes(task="regression"))
+    return discover([folder / "mol.sdf"], Hints(task="regression"))
 
 
 def rings(folder: Path) -> Discovery:
@@ -188,7 +188,7 @@ def trees(folder: Path) -> Discovery:
 
 def sentence_pairs(folder: Path) -> Discovery:
     rows = [f"{text}\t{text.upper()}" for text in sentences(60)]
-    return found_in(folder / "pairs.tsv", "\n".join(["source\ttarget", *rows]) + "\n", Wishes(task="embedding"))
+    return found_in(folder / "pairs.tsv", "\n".join(["source\ttarget", *rows]) + "\n", Hints(task="embedding"))
 
 
 KINDS = {

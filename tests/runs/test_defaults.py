@@ -14,18 +14,18 @@ from regard.core.errors import OptionError, RecipeError
 from regard.models.gpt import PRESETS, GptConfig
 from regard.runs.budget import Budget, Deadline, Pace, measure_pace, within, without_steps
 from regard.runs.folder import RunFolder
+from regard.runs.formats.upgrade import read_run_recipe
 from regard.runs.recipe import Recipe, recipes
 from regard.runs.train import prepare
-from regard.runs.upgrade import read_run_recipe
 from regard.training.config import Extent, TrainingConfig
 from regard.training.machine import Ranks
 
 TINY: dict[str, Any] = {
     "data": {
-        "kind": "toy", "train_size": 300, "validation_size": 20, "test_size": 20, "symbols": 5, "minimum_length": 2,
-        "maximum_length": 5,
+        "kind": "toy", "train_size": 300, "validation_size": 20, "test_size": 20, "symbols": 5, "min_length": 2,
+        "max_length": 5,
     },
-    "tokenizer": {"kind": "word", "minimum_frequency": 1},
+    "tokenizer": {"kind": "word", "min_frequency": 1},
     "model": {"encoder_layers": 1, "decoder_layers": 1, "width": 16},
 }
 

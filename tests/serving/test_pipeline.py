@@ -38,14 +38,14 @@ def moods(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def masked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    task = {"kind": "masked-language-model", "context": 24, "documents": "apart"}
+    task = {"kind": "masked-language-model", "max_length": 24, "documents": "apart"}
     return made(tmp_path_factory.mktemp("p") / "bert", "world-english", BERT, PIECES, **task)
 
 
 @pytest.fixture(scope="module")
 def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = {"kind": "gpt", "layers": 1, "width": 16, "heads": 2, "position": {"max_length": 40}}
-    task = {"kind": "language-model", "context": 24, "sample": 0}
+    task = {"kind": "language-model", "max_length": 24, "sample": 0}
     return made(tmp_path_factory.mktemp("p") / "gpt", "world-english", model, {"kind": "word"}, **task)
 
 
@@ -185,8 +185,11 @@ def test_translation_has_their_shapes(translator: Path) -> None:
 def test_what_does_not_fit_is_refused(moods: Path, translator: Path) -> None:
     with pytest.raises(OptionError, match=r"no pipeline 'sentiment' \(did you mean 'sentiment-analysis'\?\)"):
         regard.pipeline("sentiment", model=moods)
-    with pytest.raises(OptionError, match="was trained for translation, and the pipeline 'text-classification' needs"):
+    named = r"was trained for translation, and the pipeline 'text-classification' needs a run of task.kind = "
+    with pytest.raises(OptionError, match=rf"{named}'classification'; .*, or use this one with regard\.pipeline\('tra"):
         regard.pipeline("sentiment-analysis", model=translator)
+    with pytest.raises(OptionError, match=r"needs a run of task.kind = 'translation'; .*regard\.pipeline\('text-class"):
+        regard.pipeline("translation", model=moods)
     with pytest.raises(OptionError, match=r"no option 'topk' \(did you mean 'top_k'\?\)"):
         regard.pipeline("sentiment-analysis", model=moods, topk=3)
     with pytest.raises(OptionError, match="takes texts; input 2 is int"):
@@ -203,6 +206,7 @@ def test_without_a_model_one_is_trained_once_and_kept(
     small.write_text(text)
     monkeypatch.setattr(recipe, "recipes", lambda: {"mood": small})
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("regard.cli.pipeline.is_installed", lambda: False)  # the tests' environment has the extra
     first = regard.pipeline("sentiment-analysis")("the cat sleeps")
     said = capfd.readouterr().err
     assert "a small one is trained now on the small world (recipe mood)" in " ".join(said.split())

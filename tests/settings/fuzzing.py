@@ -20,7 +20,7 @@ import regard
 from regard.core.config import Config
 from regard.core.errors import RegardError
 from regard.models import MODELS
-from regard.runs.journal import SilentObserver
+from regard.runs.journal import NullObserver
 from regard.runs.recipe import Recipe
 from regard.tasks import TASKS
 from tests.settings import kinds
@@ -47,7 +47,7 @@ class Case:
         return f"{self.what}: {self.path} = {self.value!r} (model {self.recipe['model']['kind']})"
 
 
-class Enough(SilentObserver):
+class Enough(NullObserver):
     """Ends a training that goes well."""
 
     def on_step(self, step: int, figures: Mapping[str, float]) -> None:

@@ -28,7 +28,7 @@ MODALITY_OF = {
 
 INPUT_TABLES: dict[str, Tree] = {"audio": {"features": {"bins": 8}}, "image": {"size": 8}}
 TASK_TABLES: dict[str, Tree] = {
-    "language-model": {"context": 16, "sample": 0}, "masked-language-model": {"context": 16},
+    "language-model": {"max_length": 16, "sample": 0}, "masked-language-model": {"max_length": 16},
     "forecasting": {"context": 18, "horizon": 6}, "question-answering": {"max_length": 24, "stride": 4},
 }  # fmt: skip
 MODEL_TABLES: dict[str, Tree] = {
@@ -50,8 +50,8 @@ PART_TABLES: dict[str, Tree] = {
     "front=patches": {"size": 4}, "embedding=learned": {"width": 8}, "adjacency=mask": {"heads": 1},
     "source=wordpiece": {"vocabulary": 200}, "target=wordpiece": {"vocabulary": 200},
 }  # fmt: skip
-WORDS: Tree = {"kind": "word", "minimum_frequency": 1}
-PIECES: Tree = {"kind": "wordpiece", "vocabulary": 200, "minimum_frequency": 1}
+WORDS: Tree = {"kind": "word", "min_frequency": 1}
+PIECES: Tree = {"kind": "wordpiece", "vocabulary": 200, "min_frequency": 1}
 
 DATA_OF_TASK = {
     "translation": "toy", "parsing": "trees", "language-model": "world-english", "classification": "world-moods",
@@ -112,7 +112,7 @@ def recipe_with(files: Path, table: str, kind: str) -> Tree:
     tree = recipe(files, TASK_OF_DATA.get(data, "classification"), data)
     if table in ("data", "input"):
         return tree
-    own: Tree = {"kind": kind, **({"minimum_frequency": 1} if kind in ("word", "whitespace") else {})}
+    own: Tree = {"kind": kind, **({"min_frequency": 1} if kind in ("word", "whitespace") else {})}
     return {**tree, table: own}
 
 

@@ -25,8 +25,8 @@ from regard.tasks.baselines.word_tags import fit_word_tags
 
 def test_examples_are_taken_evenly_and_counted() -> None:
     assert evenly(7, 3).places.tolist() == [0, 2, 4]
-    assert evenly(7, 3).told("texts") == "3 of 7 texts"
-    assert evenly(1234, 5000).told("texts") == "1,234 texts"
+    assert evenly(7, 3).describe("texts") == "3 of 7 texts"
+    assert evenly(1234, 5000).describe("texts") == "1,234 texts"
     assert evenly(0, 3).of([]) == []
 
 

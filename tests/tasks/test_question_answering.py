@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
 from regard.core.seams.task import Session
 from regard.data.corpus import Corpus
@@ -47,13 +48,13 @@ def asked_about(number: int) -> Asked:
 
 def task_over(examples: list[Asked], tokenizer: Tokenizer | None = None, **settings: Any) -> QuestionAnswering:
     corpus = Corpus({"train": tuple(examples)}, Ledger())
-    made = tokenizer or WordTokenizer(minimum_frequency=1).train([text for one in examples for text in one.texts()])
+    made = tokenizer or WordTokenizer(min_frequency=1).train([text for one in examples for text in one.texts()])
     config = QuestionAnsweringConfig(**settings).resolved(corpus)
     return config.build(corpus, Modalities.of_text(Vocabularies(made, made)), 1)
 
 
 def headed(task: QuestionAnswering, model: dict[str, Any]) -> Headed:
-    body = build_model(Recipe.of({"model": model, "seed": 3}), task.ports())
+    body = build_model(parse(Recipe, {"model": model, "seed": 3}), task.ports())
     torch.manual_seed(5)
     made = Headed(body, task.head(body)).eval()
     with torch.no_grad():
@@ -170,7 +171,7 @@ def test_few_examples_in_windows_are_learned_with_and_without_answers(model: dic
     recipe = {
         "data": {"kind": "questions", "train": str(tmp_path / "train.jsonl"), "test": str(tmp_path / "test.jsonl"),
                  "validation_size": 0},
-        "tokenizer": {"kind": "word", "minimum_frequency": 1},
+        "tokenizer": {"kind": "word", "min_frequency": 1},
         "model": model,
         "task": {"kind": "question-answering", "max_length": 28, "stride": 7, "max_answer_length": 3, "dropout": 0.0},
         "training": {"steps": 80, "batch_tokens": 2048, "threads": 1, "learning_rate": 1e-2, "validate_every": 999,

@@ -105,7 +105,7 @@ def test_numbers_of_texts(tmp_path: Path) -> None:
     recipe = {
         "data": {"kind": "labelled", "train": str(tmp_path / "train.csv"), "test": str(tmp_path / "train.csv"),
                  "validation_size": 0},
-        "tokenizer": {"kind": "word", "minimum_frequency": 1},
+        "tokenizer": {"kind": "word", "min_frequency": 1},
         "model": {"kind": "bert", "layers": 1, "width": 12, "heads": 2},
         "task": {"kind": "regression", "pooling": "sum"},
         "training": {"steps": 3, "batch_tokens": 64},
@@ -202,7 +202,7 @@ def test_two_systems_by_their_errors() -> None:
     found = paired_errors([0.5] * 40, [0.1] * 40)
     assert found.difference == pytest.approx(-0.4)
     assert found.significant
-    assert found.told("A", "B").startswith("B scores 0.4000 mean absolute error less than A (0.1000 against 0.5000)")
+    assert found.outcome("A", "B").startswith("B scores 0.4000 mean absolute error less than A (0.1000 against 0.5000)")
 
 
 def test_of_errors_less_is_better_where_a_simple_method_is_ahead() -> None:

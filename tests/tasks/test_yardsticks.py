@@ -7,8 +7,8 @@ import pytest
 from regard.core.yardsticks import Yardstick, verdict
 from regard.data.corpus import Pair
 from regard.data.examples import Asked, Labelled, Reference, Tagged
+from regard.tasks.baselines.yardsticks import answer_yardsticks, class_yardsticks, pair_yardsticks, tag_yardsticks
 from regard.tasks.scores import SHORT_TEXTS, SYMBOLS, WHOLE_TEXTS, leading_scores, text_figures, text_scores
-from regard.tasks.yardsticks import answer_yardsticks, class_yardsticks, pair_yardsticks, tag_yardsticks
 
 # -- which scores lead --------------------------------------------------------------------------------------------
 

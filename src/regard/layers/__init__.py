@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from regard.core.seams import Position
-    from regard.layers.cells import Cell
     from regard.layers.embeddings import OneHot, TokenEmbedding
     from regard.layers.mixture.balance import Balance
+    from regard.layers.recurrent.cells import Cell
 
 
 MOST_LAYERS = 1000
@@ -148,9 +148,9 @@ CELLS = Choices(
     CellPart,
     "gru",
     {
-        "rnn": "regard.layers.cells:RnnConfig",
-        "gru": "regard.layers.cells:GruConfig",
-        "lstm": "regard.layers.cells:LstmConfig",
+        "rnn": "regard.layers.recurrent.cells:RnnConfig",
+        "gru": "regard.layers.recurrent.cells:GruConfig",
+        "lstm": "regard.layers.recurrent.cells:LstmConfig",
     },
 )
 EMBEDDINGS = Choices(

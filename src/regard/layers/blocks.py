@@ -26,25 +26,24 @@ NewNorm = Callable[[int], nn.Module]
 """From a width to a norm."""
 
 
-class PostNorm(nn.Module):
-    """y = Norm(x + Dropout(f(x))), as published (Vaswani et al. 2017, section 3.1)."""
+class Residual(nn.Module):
+    """A norm and a dropout around a sub-layer; where the norm stands is said below."""
 
     def __init__(self, width: int, dropout: float, new_norm: NewNorm = nn.LayerNorm) -> None:
         super().__init__()
         self.norm = new_norm(width)
         self.dropout = Dropout(dropout)
+
+
+class PostNorm(Residual):
+    """y = Norm(x + Dropout(f(x))), as published (Vaswani et al. 2017, section 3.1)."""
 
     def forward(self, x_BTD: Tensor, sublayer: Sublayer) -> Tensor:
         return self.norm(x_BTD + self.dropout(sublayer(x_BTD)))
 
 
-class PreNorm(nn.Module):
+class PreNorm(Residual):
     """y = x + Dropout(f(Norm(x))): the residual path stays free, deep stacks train without warm-up."""
-
-    def __init__(self, width: int, dropout: float, new_norm: NewNorm = nn.LayerNorm) -> None:
-        super().__init__()
-        self.norm = new_norm(width)
-        self.dropout = Dropout(dropout)
 
     def forward(self, x_BTD: Tensor, sublayer: Sublayer) -> Tensor:
         return x_BTD + self.dropout(sublayer(self.norm(x_BTD)))
@@ -52,6 +51,8 @@ class PreNorm(nn.Module):
 
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward, each in a residual."""
+
+    carries_stream = True
 
     def __init__(
         self, attention: SelfHeads, feed_forward: nn.Module, residual: Callable[[], nn.Module]
@@ -72,6 +73,8 @@ class EncoderLayer(nn.Module):
 
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention over the source, feed-forward, each in a residual."""
+
+    carries_stream = True
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ from regard.layers.reversible import ReversibleStack
 class CausalTransformer(nn.Module):
     """Tokens so far become states, ``head`` turns states into logits for what follows each of them.
 
-    ``new_stack`` makes the layers after the embedding has been drawn; ``context`` is the most tokens that it reads,
+    ``new_stack`` makes the layers after the embedding has been drawn; ``max_length`` is the most tokens that it reads,
     0: as many as its positions allow.
     """
 
@@ -37,10 +37,10 @@ class CausalTransformer(nn.Module):
         new_stack: Callable[[], CausalStack | ReversibleStack],
         *,
         tied: bool,
-        context: int = 0,
+        max_length: int = 0,
     ) -> None:
         super().__init__()
-        self.width, self.context = width, context
+        self.width, self.reads_at_most = width, max_length
         self.embedding = PlainEmbedding(symbols, width)
         self.stack = new_stack()
         init_small(self.stack)
@@ -49,7 +49,7 @@ class CausalTransformer(nn.Module):
     @property
     def max_length(self) -> int:
         """How many tokens it can read; 0: as many as one likes."""
-        return self.context or self.stack.position.max_length
+        return self.reads_at_most or self.stack.position.max_length
 
     def represent(self, inputs: Inputs) -> States:
         """What is padded stands behind everything; nobody looks there."""

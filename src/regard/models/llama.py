@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SerializeAsAny, model_validator
 from torch import nn
 
-from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
+from regard.attention import AttentionContext
 from regard.attention.heads import HeadShape
 from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided
@@ -19,7 +19,6 @@ from regard.core.ports import OUTPUT, Ports, tokens_at
 from regard.core.roles import Role
 from regard.layers import (
     FEED_FORWARDS,
-    HEAD_NORMS,
     MOST_LAYERS,
     NORMS,
     POSITIONS,
@@ -30,11 +29,19 @@ from regard.layers import (
 from regard.layers.blocks import CausalStack
 from regard.layers.causal_transformer import CausalTransformer
 from regard.layers.reversible import ReversibleStack
-from regard.layers.stacks import BRANCHES, Residual, check_reversible, layer_of, settled_sizes, stack_of
+from regard.layers.stacks import (
+    BRANCHES,
+    AttentionParts,
+    Residual,
+    check_reversible,
+    layer_of,
+    settled_sizes,
+    stack_of,
+)
 from regard.models import ModelPart
 
 
-class LlamaConfig(ModelPart):
+class LlamaConfig(AttentionParts, ModelPart):
     """A decoder-only Transformer; the defaults are a small one of Llama's proportions."""
 
     roles = frozenset({Role.READS, Role.CONTINUES})
@@ -44,11 +51,9 @@ class LlamaConfig(ModelPart):
     heads: Annotated[int, Auto(ge=1)] = AUTO
     groups: int = Field(0, ge=0)  # key/value heads; 0: as many as heads
     key_width: int = Field(0, ge=0)  # of one head; 0: width / heads
-    context: int = Field(0, ge=0)  # the most tokens that it reads; 0: as many as one likes
+    max_length: int = Field(0, ge=0)  # the most tokens that it reads; 0: as many as one likes
     tied: Literal["output", "none"] = "none"  # whether words in and words out share one matrix
     residual: Residual = "pre"  # reversible: training keeps no states between layers, and computes a third more
-    attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
-    projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
     position: Annotated[SerializeAsAny[PositionPart], POSITIONS.with_default("rotary")] = Field(
         default_factory=POSITIONS.with_default("rotary").make
     )
@@ -58,7 +63,6 @@ class LlamaConfig(ModelPart):
     norm: Annotated[SerializeAsAny[NormPart], NORMS.with_default("rms")] = Field(
         default_factory=NORMS.with_default("rms").make
     )
-    head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     @model_validator(mode="after")
     def _fits(self) -> LlamaConfig:
@@ -78,7 +82,7 @@ class LlamaConfig(ModelPart):
 
     def stack(self) -> CausalStack | ReversibleStack:
         position = self.position.build(self.width, self.heads)
-        layers = (self.block(layer, self.context or position.max_length) for layer in range(self.layers))
+        layers = (self.block(layer, self.max_length or position.max_length) for layer in range(self.layers))
         return stack_of(self.residual, layers, position, self.norm.build(self.width), self.dropout)
 
     def block(self, layer: int, max_length: int) -> nn.Module:
@@ -101,6 +105,6 @@ class Llama(CausalTransformer):
     def __init__(self, config: LlamaConfig, ports: Ports) -> None:
         symbols = tokens_at(ports, OUTPUT, config.kind).size
         super().__init__(
-            symbols, config.width, config.stack, tied=config.tied == "output", context=config.context
+            symbols, config.width, config.stack, tied=config.tied == "output", max_length=config.max_length
         )
         self.config = config

@@ -26,13 +26,13 @@ from regard.layers.adapters import add_adapters, merge_adapters
 from regard.layers.headed import Headed
 from regard.runs.fitting import fit_to_inputs
 from regard.runs.folder import RunFolder
+from regard.runs.formats.upgrade import read_run_recipe
 from regard.runs.integrity import read_summary, save_held_out, write_summary
 from regard.runs.journal import MetricsFile, TensorBoard
-from regard.runs.memory import check_memory, count_parameters, told_of_memory
+from regard.runs.memory import check_memory, count_parameters, explain_out_of_memory
 from regard.runs.pretrained_vectors import load_pretrained_vectors
 from regard.runs.recipe import Recipe
 from regard.runs.starting import Origin, check_vocabulary, freeze, load_pretrained, start_from
-from regard.runs.upgrade import read_run_recipe
 from regard.training import checkpoints, machine
 from regard.training.config import Extent
 from regard.training.loop import Loop
@@ -83,7 +83,7 @@ def train(
     if resume and folder.summary.exists() and folder.weights.exists():
         return _finished(folder)
     try:
-        with told_of_memory():
+        with explain_out_of_memory():
             loop = prepare(made, folder, ranks, observers, decide)
             if resume and was_empty:
                 loop.observers.on_message(f"there is nothing to resume in {folder.path}: a new run begins")
@@ -228,7 +228,7 @@ def resolve_task(recipe: Recipe, corpus: Any) -> Recipe:
 def _modalities(recipe: Recipe, corpus: Any, folder: RunFolder, ranks: machine.Ranks) -> Modalities:
     """Learned once and kept: a resumed run reads the files that it wrote."""
     if ranks.is_main and not recipe.input.is_kept(folder.path):
-        if recipe.start.run and recipe.start.pieces == "theirs":
+        if recipe.start.run and recipe.start.tokenizer == "keep":
             recipe.input.taken_over(Origin.at(recipe.start.run).modalities()).save(folder.path)
         else:
             recipe.input.fit(corpus, recipe.tokenizer).save(folder.path)

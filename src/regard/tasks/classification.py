@@ -30,20 +30,25 @@ from regard.data.modalities.text.enclosing import Keep
 from regard.data.tables import distinct
 from regard.layers.headed import ClassHead, Pool, Pooling
 from regard.tasks import TaskPart
+from regard.tasks.baselines.yardsticks import (
+    class_yardsticks,
+    part_class_yardsticks,
+    picture_class_yardstick,
+    summary_class_yardsticks,
+)
 from regard.tasks.labels import check_distinct_labels, check_known_labels, check_two_labels
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
 from regard.tasks.reading import check_length, logits_of
 from regard.tasks.series.class_yardsticks import series_class_yardsticks
 from regard.tasks.whole_inputs import Whole, WholeInputs
-from regard.tasks.yardsticks import (
-    class_yardsticks,
-    part_class_yardsticks,
-    picture_class_yardstick,
-    summary_class_yardsticks,
-)
 
 ERRORS_LISTED = 50
+CLASS_HEADLINE = (
+    share("accuracy", "accuracy"),
+    share("macro_f1", "macro F1"),
+    Metric("calibration_error", "calibration error", higher_is_better=False),
+)
 FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
     "softmax": partial(torch.softmax, dim=-1),
     "sigmoid": torch.sigmoid,
@@ -55,11 +60,7 @@ FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
 class ClassificationConfig(TaskPart):
     """Which class an input belongs to; ``labels`` are those of the training data unless they are named."""
 
-    headline = (
-        share("accuracy", "accuracy"),
-        share("macro_f1", "macro F1"),
-        Metric("calibration_error", "calibration error", higher_is_better=False),
-    )
+    headline = CLASS_HEADLINE
     accuracy = "accuracy"
     mixes = True
 

@@ -240,7 +240,7 @@ class Forecasting:
     def numbers(self, window: Window, values_HCQ: np.ndarray) -> NumbersAnswer:
         clock = window.series.clock
         times, past = (
-            tuple(clock.told(place) for place in range(*ends))
+            tuple(clock.time_of(place) for place in range(*ends))
             for ends in ((window.stop, window.stop + window.ahead), (window.start, window.stop))
         )
         medians = values_HCQ[..., self.config.quantiles.index(MIDDLE)]

@@ -16,7 +16,6 @@ from regard.core.answers import Answer, NumberAnswer
 from regard.core.batch import Examples
 from regard.core.errors import DataError
 from regard.core.metrics import share
-from regard.core.ports import Ports
 from regard.core.probe import Probe
 from regard.core.seams.modality import Modality
 from regard.core.seams.task import Session, Sums
@@ -32,7 +31,7 @@ from regard.data.modalities.graph.pairs import codes_of, pairs_without_edge
 from regard.layers.headed import PairHead, pair_logits
 from regard.tasks import TaskPart
 from regard.tasks.baselines.common_neighbours import neighbour_scores
-from regard.tasks.graphs.encoding import Asked, AskedBatch, GraphItems, flat_places, gathered
+from regard.tasks.graphs.encoding import Asked, AskedBatch, AsksParts, GraphItems, gathered
 from regard.tasks.metrics.ranking import ranking_scores
 from regard.tasks.probing import check_no_target, drawing_of, forward_head, head_logits, max_probe_length
 from regard.tasks.reading import logits_of
@@ -63,24 +62,14 @@ class LinkPredictionConfig(TaskPart):
         return LinkPrediction(self, corpus, modalities, seed)
 
 
-class LinkPrediction:
+class LinkPrediction(AsksParts):
     """The task over one corpus: what is asked about is never among the edges that the model sees."""
 
-    additive = True
-    static_shapes = False
+    config: LinkPredictionConfig
 
-    def __init__(
-        self, config: LinkPredictionConfig, corpus: Corpus[AskedEdges], modalities: Modalities, seed: int
-    ) -> None:
-        self.config, self.corpus, self.modalities, self.seed = config, corpus, modalities, seed
-        self.modality = modalities.input
-        items = GraphItems(self.modality)
-        self._encoded = {
-            split: gathered(self.modality, [asked(items, one) for one in own]) for split, own in corpus.splits.items()
-        }
-
-    def ports(self) -> Ports:
-        return self.modalities.ports()
+    def asked(self, items: GraphItems, one: AskedEdges) -> Asked:
+        pairs_M2 = np.array(one.pairs_M2, np.int64).reshape(-1, 2)
+        return Asked(items.of(one.raw), pairs_M2, np.array(one.joined_M, np.float32))
 
     def head(self, body: Any) -> nn.Module:
         return PairHead(body.width, self.config.width, self.config.dropout)
@@ -93,12 +82,6 @@ class LinkPrediction:
             return found
         drawn = Hidden(self.modality, self.corpus.splits[split], self.config.hidden, (self.seed, epoch))
         return Examples(drawn, found.lengths_NA, lazy=True)
-
-    def collate(self, items: Sequence[Asked]) -> AskedBatch:
-        inputs = self.modality.collate([one.item for one in items])
-        pairs_M2 = torch.from_numpy(flat_places(items, inputs.values.shape[1]))
-        gold_M = torch.from_numpy(np.concatenate([one.gold_M for one in items]))
-        return AskedBatch(inputs, pairs_M2, gold_M, sum(self.modality.size(one.item) for one in items))
 
     # -- what is typed --------------------------------------------------------------------------------------
 
@@ -216,11 +199,6 @@ class Hidden(Sequence[Asked]):
         item = self.modality.augment(self.modality.encode([seen])[0], generator)
         gold_M = np.repeat(np.array([1, 0], np.float32), (count, len(others_M2)))
         return Asked(item, np.concatenate((graph.edges_E2[order_E[:count]], others_M2)), gold_M)
-
-
-def asked(items: GraphItems, one: AskedEdges) -> Asked:
-    pairs_M2 = np.array(one.pairs_M2, np.int64).reshape(-1, 2)
-    return Asked(items.of(one.raw), pairs_M2, np.array(one.joined_M, np.float32))
 
 
 def as_asked(raw: Any) -> AskedNodes:

@@ -15,8 +15,6 @@ from torch.nn import functional
 from regard.core.answers import Answer, LabelAnswer
 from regard.core.batch import Examples
 from regard.core.errors import DataError
-from regard.core.metrics import Metric, share
-from regard.core.ports import Ports
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams.modality import CutsParts
 from regard.core.seams.task import Session, Sums
@@ -31,8 +29,8 @@ from regard.data.tables import distinct
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
 from regard.tasks.augmented import augmented
-from regard.tasks.classification import ERRORS_LISTED, FIGURES, ranked_labels
-from regard.tasks.graphs.encoding import Asked, AskedBatch, GraphItems, flat_places, gathered
+from regard.tasks.classification import CLASS_HEADLINE, ERRORS_LISTED, FIGURES, ranked_labels
+from regard.tasks.graphs.encoding import Asked, AskedBatch, AsksParts, GraphItems, gathered
 from regard.tasks.graphs.node_yardsticks import node_yardsticks
 from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.classes import class_scores
@@ -43,11 +41,7 @@ from regard.tasks.reading import logits_of
 class NodeClassificationConfig(TaskPart):
     """Which class each node belongs to; ``labels`` are those of the training data unless they are named."""
 
-    headline = (
-        share("accuracy", "accuracy"),
-        share("macro_f1", "macro F1"),
-        Metric("calibration_error", "calibration error", higher_is_better=False),
-    )
+    headline = CLASS_HEADLINE
     accuracy = "accuracy"
 
     kind: str = "node-classification"
@@ -77,33 +71,23 @@ def check_examples(corpus: Corpus[Any]) -> None:
         raise DataError('node-classification needs graphs whose nodes have classes; choose data.kind = "graph-nodes"')
 
 
-class NodeClassification:
+class NodeClassification(AsksParts):
     """The task over one corpus. A graph is read whole in every split, and its nodes are asked about in some."""
 
-    additive = True
-    static_shapes = False
+    config: NodeClassificationConfig
 
     def __init__(
         self, config: NodeClassificationConfig, corpus: Corpus[LabelledNodes], modalities: Modalities, seed: int
     ) -> None:
-        self.config, self.corpus, self.modalities, self.seed = config, corpus, modalities, seed
-        self.modality = modalities.input
         self.labels = config.labels
         self.label_places = {label: place for place, label in enumerate(config.labels)}
         every = [(label, one) for own in corpus.splits.values() for one in own for label in one.labels]
         check_known_labels(every, self.label_places)
-        items = GraphItems(self.modality)
-        self._encoded = {
-            split: gathered(self.modality, [self.asked(items, one) for one in own])
-            for split, own in corpus.splits.items()
-        }
+        super().__init__(config, corpus, modalities, seed)
 
     def asked(self, items: GraphItems, one: LabelledNodes) -> Asked:
         gold_M = np.array([self.label_places[label] for label in one.labels], np.int64)
         return Asked(items.of(one.raw), np.array(one.places, np.int64), gold_M)
-
-    def ports(self) -> Ports:
-        return self.modalities.ports()
 
     def head(self, body: Any) -> nn.Module:
         """W s + b."""
@@ -115,12 +99,6 @@ class NodeClassification:
     def examples(self, split: str, epoch: int) -> Examples:
         found = self._encoded.get(split, Examples())
         return augmented(found, self.modality, (self.seed, epoch)) if split == "train" else found
-
-    def collate(self, items: Sequence[Asked]) -> AskedBatch:
-        inputs = self.modality.collate([one.item for one in items])
-        places_M = torch.from_numpy(flat_places(items, inputs.values.shape[1]))
-        gold_M = torch.from_numpy(np.concatenate([one.gold_M for one in items]))
-        return AskedBatch(inputs, places_M, gold_M, sum(self.modality.size(one.item) for one in items))
 
     # -- what is typed --------------------------------------------------------------------------------------
 

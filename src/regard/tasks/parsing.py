@@ -25,13 +25,13 @@ from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.sources.treebanks import pair_of
 from regard.data.trees import Tree, parse, read_back, repair, symbols_of, unescaped
 from regard.decoding.engine import TorchEngine
+from regard.tasks.baselines.yardsticks import sampled_trees, tree_yardsticks
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.brackets import bracket_scores, paired_brackets
 from regard.tasks.metrics.text import exact_match
 from regard.tasks.pairs.encoded_pairs import EncodedPair, check_pairs
 from regard.tasks.scores import teacher_forced
 from regard.tasks.translation import PairBatch, TeacherForcing, Translation, TranslationConfig
-from regard.tasks.yardsticks import sampled_trees, tree_yardsticks
 
 LOOKED_AT = 100
 """Pairs of a split that tell whether it holds trees."""

@@ -35,6 +35,7 @@ from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.wording import random_ids, random_lengths
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
+from regard.tasks.baselines.yardsticks import answer_yardsticks
 from regard.tasks.metrics.answers import answer_scores
 from regard.tasks.probing import check_enclosed, check_no_target, max_probe_length, text_probe
 from regard.tasks.reading import READ_AT_ONCE, check_length
@@ -55,7 +56,6 @@ from regard.tasks.spans.question_windows import (
     read,
     read_contexts,
 )
-from regard.tasks.yardsticks import answer_yardsticks
 
 SHOWN = 8
 """Answers of a probe."""

@@ -39,6 +39,7 @@ from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart
+from regard.tasks.baselines.yardsticks import pair_yardsticks
 from regard.tasks.metrics.alignment import Head
 from regard.tasks.metrics.bleu import Comparison, check_bleu_tokenizer, paired_significance
 from regard.tasks.metrics.classes import paired_hits
@@ -47,7 +48,6 @@ from regard.tasks.pairs.alignment import best_head, error_rate
 from regard.tasks.pairs.encoded_pairs import EncodedPair, EncodedPairs, check_pairs
 from regard.tasks.probing import check_probe_length, vocabulary_logits
 from regard.tasks.scores import leading_scores, teacher_forced, text_figures, text_scores
-from regard.tasks.yardsticks import pair_yardsticks
 
 
 class TeacherForcing(TaskPart):

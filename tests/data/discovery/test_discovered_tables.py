@@ -219,7 +219,7 @@ def test_names_of_a_pair_go_before_what_its_columns_look_like(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("wishes", "message"),
+    ("hints", "message"),
     [
         ({"label_column": "lable"},
          "no column 'lable' (did you mean 'label'?), which --label-column names; it has: text,"),
@@ -234,9 +234,9 @@ def test_names_of_a_pair_go_before_what_its_columns_look_like(tmp_path: Path) ->
         ({"source_column": "text", "target_column": "text"}, "--source-column and --target-column both name 'text'"),
     ],
 )
-def test_wishes_that_do_not_fit_are_refused(wishes: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_wishes_that_do_not_fit_are_refused(hints: dict[str, str], message: str, tmp_path: Path) -> None:
     write(tmp_path, {"a.csv": table(40)})
-    assert message in refusal(tmp_path, "a.csv", **wishes)
+    assert message in refusal(tmp_path, "a.csv", **hints)
 
 
 # -- what is wrong ----------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from regard.data.corpus import Corpus, Pair
 from regard.data.examples import Asked, Labelled, Reference, Tagged, Unlabelled
 from regard.data.ledger import Ledger
 from regard.data.sources.entries import Entry, matching
-from regard.data.texts import HeldText, Text, documents
+from regard.data.texts import Text, TextInMemory, documents
 
 
 def row(**cells: str) -> str:
@@ -315,12 +315,12 @@ def test_anything_can_be_labelled() -> None:
 
 def test_texts_of_examples_are_documents_and_pairs_are_none() -> None:
     labelled = Corpus({"train": (Labelled("a", "x", "b", line=1, origin="f"),)}, Ledger())
-    assert documents(labelled).splits["train"] == (HeldText("f", "a"), HeldText("f", "b"))
+    assert documents(labelled).splits["train"] == (TextInMemory("f", "a"), TextInMemory("f", "b"))
     with pytest.raises(DataError, match=r"learns from running text, and the split 'train' has Pairs; choose data"):
         documents(Corpus({"train": (Pair("a", "b"),)}, Ledger()))
     with pytest.raises(DataError, match="weights of files have no effect"):
         documents(Corpus({"train": (Labelled("a", "x"),)}, Ledger(), weights=(2.0,)))
-    given = Corpus({"train": (HeldText("f", "a"),)}, Ledger())
+    given = Corpus({"train": (TextInMemory("f", "a"),)}, Ledger())
     assert documents(given) is given
 
 
@@ -332,7 +332,7 @@ def test_texts_of_tables_are_read_by_name_and_by_number(tmp_path: Path) -> None:
     assert words(corpus) == ["one", "three", "four", "'five"]
     assert [(one.line, one.reason) for one in corpus.ledger.exceptions] == [(3, "no body")]
     held = documents(corpus).splits["train"]
-    assert held[1] == HeldText(str(tmp_path / "a.csv"), "three")
+    assert held[1] == TextInMemory(str(tmp_path / "a.csv"), "three")
 
 
 def test_labelled_tables_are_read_by_number_and_with_separators_of_their_own(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from regard.attention import AttentionContext, MechanismPart, formulas
+from regard.attention.cache import AttentionCache
 from regard.attention.masks import Mask
 from regard.attention.mechanism import MatrixMechanism
 from regard.attention.softmax import softmax_weights
@@ -32,8 +33,9 @@ class TopK(MatrixMechanism):
         self.keys = keys
 
     def forward(
-        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
-    ) -> Tensor:
+        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None,
+        cache: AttentionCache | None = None,
+    ) -> Tensor:  # fmt: skip
         queries = q_BHTK.shape[-2]
         if queries <= ROWS or torch.compiler.is_compiling():
             return super().forward(q_BHTK, k_BHSK, v_BHSV, mask, bias)

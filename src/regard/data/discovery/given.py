@@ -65,7 +65,7 @@ class Given:
         """The one folder that was named, where it was one and nothing else."""
         return self.paths[0] if len(self.paths) == 1 and self.paths[0].is_dir() else None
 
-    def told_aside(self) -> tuple[str, ...]:
+    def ignored_files(self) -> tuple[str, ...]:
         return (f"left aside: {listed(self.aside)}",) if self.aside else ()
 
 
@@ -191,7 +191,7 @@ class SplitFiles:
             self.train, tuple(path for path in held if path not in gone), beside, self.aside
         )
 
-    def told_aside(self) -> tuple[str, ...]:
+    def ignored_files(self) -> tuple[str, ...]:
         return (f"left aside: {listed(self.aside)}",) if self.aside else ()
 
 

@@ -50,7 +50,7 @@ def _score(row: Row, metric: Metric) -> str:
     value, interval = row.mean("scores", metric.name), row.interval(metric.name)
     if value is None:
         return "–"
-    return metric.told(value) + (f" ({'–'.join(map(metric.number, interval))})" if interval is not None else "")
+    return metric.formatted(value) + (f" ({'–'.join(map(metric.number, interval))})" if interval is not None else "")
 
 
 def level_cells(report: Report, row: Row) -> list[str]:

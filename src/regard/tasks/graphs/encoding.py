@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from regard.core.batch import Batch, Examples
 from regard.core.inputs import Inputs
+from regard.core.ports import Ports
 from regard.core.seams.modality import Modality
+from regard.data.corpus import Corpus
+from regard.data.modalities.both import Modalities
+from regard.tasks import TaskPart
 
 
 class Asked(NamedTuple):
@@ -53,6 +59,35 @@ class GraphItems:
         if held is None:
             held = self._items[id(graph)] = (graph, self.modality.encode([graph])[0])  # the graph stays, and its id
         return held[1]
+
+
+class AsksParts(ABC):
+    """What tasks about parts of graphs share: each graph is encoded once, and its parts are asked about in batches."""
+
+    additive = True
+    static_shapes = False
+
+    def __init__(self, config: TaskPart, corpus: Corpus[Any], modalities: Modalities, seed: int) -> None:
+        self.config, self.corpus, self.modalities, self.seed = config, corpus, modalities, seed
+        self.modality = modalities.input
+        items = GraphItems(self.modality)
+        self._encoded = {
+            split: gathered(self.modality, [self.asked(items, one) for one in own])
+            for split, own in corpus.splits.items()
+        }
+
+    @abstractmethod
+    def asked(self, items: GraphItems, one: Any) -> Asked:
+        """An example as numbers."""
+
+    def ports(self) -> Ports:
+        return self.modalities.ports()
+
+    def collate(self, items: Sequence[Asked]) -> AskedBatch:
+        inputs = self.modality.collate([one.item for one in items])
+        places = torch.from_numpy(flat_places(items, inputs.values.shape[1]))
+        gold_M = torch.from_numpy(np.concatenate([one.gold_M for one in items]))
+        return AskedBatch(inputs, places, gold_M, sum(self.modality.size(one.item) for one in items))
 
 
 def gathered(modality: Modality, items: Sequence[Asked]) -> Examples:

@@ -10,7 +10,7 @@ import numpy as np
 from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import TextFile, check_text
-from regard.data.discovery.found import Discovery, TextFacts, Wishes, numbered, percent
+from regard.data.discovery.found import Discovery, Hints, TextFacts, numbered, percent
 from regard.data.discovery.given import (
     SPLITS,
     TEST,
@@ -46,10 +46,10 @@ class RunningText(Discoverer):
     what = "running text"
     tasks = LANGUAGE_MODELS
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
+    def recognises(self, given: Given, hints: Hints) -> bool:
         return bool(texts_among(given))
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
+    def discover(self, given: Given, hints: Hints) -> Discovery:
         paths = texts_among(given)
         packed = [path for path in paths if path.suffix in COMPRESSIONS]
         if packed:
@@ -77,11 +77,11 @@ class RunningText(Discoverer):
         told = [f"{path.name}: {size(one)}" for own in held.values() for path, one in [*own.items()][:MANY]]
         if sum(map(len, held.values())) > len(told):
             told = [f"{numbered(len(own), 'file')} for {split}" for split, own in held.items()] + told[:3]
-        told += [*facts.sentences(), *files.told_aside(), *given.told_aside()]
+        told += [*facts.sentences(), *files.ignored_files(), *given.ignored_files()]
         told += [f"ignored, since they are not text: {listed(aside)}"] if aside else []
         told += [f"{numbered(empty, 'file is', 'files are')} empty"] if empty else []
         return Discovery(
-            wishes.task or LANGUAGE_MODELS[0],
+            hints.task or LANGUAGE_MODELS[0],
             {"kind": "text", **documents, **split_table(entries), **share_keys},
             tuple(told),
             (f"{listed(paths)}: running text, so a language model learns to continue it", *why, *files.reasons,

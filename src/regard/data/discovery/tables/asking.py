@@ -53,7 +53,7 @@ class Columns:
         )
 
     def seen(self) -> str:
-        told = [column.told() for column in self.by_name.values()]
+        told = [column.describe() for column in self.by_name.values()]
         more = f" and {len(told) - COLUMNS_SHOWN:,} more" if told[COLUMNS_SHOWN:] else ""
         return "; ".join(told[:COLUMNS_SHOWN]) + more
 

@@ -177,12 +177,12 @@ V3 = replace(
     suits=lambda table: at(table, "projection.kind") == "latent" and at(table, "feed_forward.scores") == "sigmoid",
 )
 V2 = replace(
-    llama.LLAMA,
+    V3,
     architecture="DeepseekV2ForCausalLM",
     model_type="deepseek_v2",
     settings=V2_SETTINGS,
     vocabulary={"vocab_size": 102400, "bos_token_id": 1, "eos_token_id": 2},
-    tensors=lambda table: llama.stack(table, attention, network),
+    unneeded=llama.LLAMA.unneeded,
     more=ROPE_SETTINGS | {"num_key_value_heads", "topk_method", "n_group", "topk_group", "aux_loss_alpha"},
     read_more=read_v2,
     write_more=write_v2,

@@ -11,12 +11,9 @@ from typing import Any
 import pytest
 import tokenizers as library
 import torch
-import translators
 from safetensors.torch import load_file
-from strangers import Imported, change_tensors, furthest, imported
 from tokenizers import models
 from transformers import AutoTokenizer
-from translators import END, LONGEST, MODELS, PAD, PIECES, marian, our_logits, save, shown, their_logits, unbiased
 
 import regard
 from regard.cli.main import main
@@ -27,6 +24,21 @@ from regard.interop.checking import check
 from regard.interop.exporting import export
 from regard.interop.huggingface.importing import import_folder
 from regard.training.checkpoints import weights_of
+from tests.interop.huggingface import translators
+from tests.interop.huggingface.strangers import Imported, change_tensors, furthest, imported
+from tests.interop.huggingface.translators import (
+    END,
+    LONGEST,
+    MODELS,
+    PAD,
+    PIECES,
+    marian,
+    our_logits,
+    save,
+    shown,
+    their_logits,
+    unbiased,
+)
 
 LENGTHS = [(1,), (9, 4, 1, 7), (31, 30)]
 
@@ -218,7 +230,7 @@ def test_the_command_says_what_is_next(copy: Path, tmp_path: Path, capsys: pytes
         main(["import", str(copy), "--out", str(tmp_path / "run")])
     assert not leaving.value.code
     said = capsys.readouterr().out.splitlines()
-    assert said[-1] == f'next: regard predict {tmp_path}/run "a text to translate"'
+    assert said[-1] == f'next: regard predict {tmp_path}/run "a sentence"'
     assert ": MarianMTModel, " in said[0]
 
 

@@ -12,10 +12,10 @@ from regard.core.config import Part
 from regard.core.inputs import Inputs, States
 from regard.core.ports import Ports
 from regard.layers import CELLS, EMBEDDINGS, CellPart, EmbeddingPart
-from regard.layers.cells import State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
-from regard.layers.recurrence import RecurrentEncoder
+from regard.layers.recurrent.cells import State
+from regard.layers.recurrent.stacks import RecurrentEncoder
 
 AnyState = TypeVar("AnyState")
 

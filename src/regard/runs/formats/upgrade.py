@@ -1,7 +1,7 @@
 """Upgrades recipes of earlier formats, step by step, when they are read.
 
 A recipe in a run folder says its ``format``; those of the first one say none. A recipe that somebody writes needs no
-format: it is of the newest, and a key of an earlier one in it is told what it is called today.
+format: it is of the newest, and a key of an earlier one in it is refused with its name of today.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 from regard.core.config import read_toml
 from regard.core.errors import RecipeError, enumerate_problems
-from regard.runs.format_2 import keys_of_format_1, to_format_2
-from regard.runs.format_3 import to_format_3
+from regard.runs.formats.format_2 import keys_of_format_1, to_format_2
+from regard.runs.formats.format_3 import to_format_3
+from regard.runs.formats.format_4 import keys_of_format_3, to_format_4
 
 NEEDED = ("model", "task")
 """Tables of every run."""
 
-FORMAT = 3
+FORMAT = 4
 """What is written today."""
 
 Tree = dict[str, Any]
@@ -83,7 +84,7 @@ def check_renamed(tree: Mapping[str, Any], where: str) -> None:
         raise RecipeError(enumerate_problems(where, problems))
 
 
-STEPS: dict[int, Callable[[Tree], Tree]] = {1: to_format_2, 2: to_format_3}
+STEPS: dict[int, Callable[[Tree], Tree]] = {1: to_format_2, 2: to_format_3, 3: to_format_4}
 """From each earlier format to the next; every step takes a tree and gives a new one."""
-RENAMED: tuple[Callable[[Mapping[str, Any]], list[str]], ...] = (keys_of_format_1,)
+RENAMED: tuple[Callable[[Mapping[str, Any]], list[str]], ...] = (keys_of_format_1, keys_of_format_3)
 """What looks for keys of earlier formats in a recipe of today."""

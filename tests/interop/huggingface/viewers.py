@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
-from strangers import shaken
 from transformers import (
     DeiTConfig,
     DeiTForImageClassification,
@@ -18,6 +17,8 @@ from transformers import (
     ViTForImageClassification,
     ViTModel,
 )
+
+from tests.interop.huggingface.strangers import shaken
 
 LABELS = {"id2label": {0: "cat", 1: "dog", 2: "owl"}, "label2id": {"cat": 0, "dog": 1, "owl": 2}}
 SIZES = {

@@ -9,22 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-import untrained
-from readers import (
-    BODIES,
-    BYTE_PAIRS,
-    LONGEST,
-    WHOLE,
-    WORD_PIECES,
-    bert,
-    distilbert,
-    padded,
-    roberta,
-    save,
-    there,
-)
 from safetensors.torch import load_file, save_file
-from strangers import TEXT, furthest
 from torch import Tensor
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer, BertForPreTraining, BertModel, pipeline
 
@@ -40,6 +25,21 @@ from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
 from regard.training.checkpoints import weights_hash, weights_of
+from tests.interop import untrained
+from tests.interop.huggingface.readers import (
+    BODIES,
+    BYTE_PAIRS,
+    LONGEST,
+    WHOLE,
+    WORD_PIECES,
+    bert,
+    distilbert,
+    padded,
+    roberta,
+    save,
+    there,
+)
+from tests.interop.huggingface.strangers import TEXT, furthest
 from tests.interop.pretrained import minilm
 
 Pair = tuple[Any, Run, Path]
@@ -139,7 +139,7 @@ def test_the_recipe_is_complete(whole: Pair) -> None:
     _, run, _ = whole
     model: Any = run.model
     task: Any = run.recipe.task
-    assert (task.kind, task.context, model.max_length) == ("masked-language-model", LONGEST, LONGEST)
+    assert (task.kind, task.max_length, model.max_length) == ("masked-language-model", LONGEST, LONGEST)
     assert run.recipe.data.kind == "text"
 
 
@@ -215,10 +215,10 @@ OURS: dict[str, dict[str, Any]] = {
 
 
 def written(folder: Path, model: dict[str, Any]) -> Run:
-    tokenizer = {"kind": "wordpiece", "vocabulary": 90, "minimum_frequency": 1}
-    task = {"kind": "masked-language-model", "context": 16}
+    tokenizer = {"kind": "wordpiece", "vocabulary": 90, "min_frequency": 1}
+    task = {"kind": "masked-language-model", "max_length": 16}
     recipe = parse(Recipe, {"data": {"kind": "text"}, "tokenizer": tokenizer, "model": model, "task": task})
-    pieces = WordPieceTokenizer(vocabulary=90, minimum_frequency=1).train([TEXT])
+    pieces = WordPieceTokenizer(vocabulary=90, min_frequency=1).train([TEXT])
     return untrained.kept(folder, recipe, Vocabularies(pieces, pieces), lambda model: untrained.nudge(model, 0.2))
 
 

@@ -10,13 +10,13 @@ import pytest
 import tokenizers as library
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spm_makers import ENGLISH, KINDS, LLAMA_LIKE, OTHERS, spm, trained
 
 from regard.core.errors import RunError
 from regard.core.symbols import Specials
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.interop.huggingface.sentencepiece.files import Kind, read_pieces
 from regard.interop.huggingface.sentencepiece.tokenizers import sentence_pieces
+from tests.interop.huggingface.spm_makers import ENGLISH, KINDS, LLAMA_LIKE, OTHERS, spm, trained
 
 SIGNS = "theaoilsn  né ßμдом山日🙂1２.,'-\t\n\u3000Ａﬁé▁ſ<>/\u00adكхz☃"
 NAMES = ["<s>", "</s>", "<unk>", "<sep>", "ABAB", "<0x0A>", "<0xE2>"]

@@ -24,7 +24,7 @@ WINDOW = {"kind": "window", "size": 7}
 
 
 def table(**parts: Any) -> dict[str, Any]:
-    made = parse(Recipe, {"model": {"kind": "llama", "layers": 3, "width": 16, "heads": 4, "context": 64, **parts}})
+    made = parse(Recipe, {"model": {"kind": "llama", "layers": 3, "width": 16, "heads": 4, "max_length": 64, **parts}})
     return made.model.settled().model_dump()
 
 

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import strangers
 import tokenizers as library
 import torch
-from strangers import shaken
 from tokenizers import decoders, models, pre_tokenizers, processors, trainers
 from torch import Tensor
 from transformers import (
@@ -21,6 +19,8 @@ from transformers import (
 )
 
 from regard.runs.load import Run
+from tests.interop.huggingface import strangers
+from tests.interop.huggingface.strangers import shaken
 
 PIECES, LONGEST = 277, 256
 END, UNKNOWN, PAD = 0, 1, PIECES - 1  # as Marian has them; what pads also opens an answer

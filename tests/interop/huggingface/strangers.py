@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,7 @@ from transformers import (
 )
 
 import regard
+from regard.interop.exporting import export
 from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 
@@ -210,3 +211,11 @@ def change_tensors(folder: Path, change: Callable[[dict[str, Tensor]], None]) ->
     change(held)
     save_file(held, folder / "model.safetensors", metadata={"format": "pt"})
     return folder
+
+
+def check_tensors_return(theirs: Any, run: Run, folder: Path, out: Path, but: Set[str] = frozenset()) -> None:
+    """Exported again, what was imported from the folder has the same architecture, names and, but for some, values."""
+    assert export(run.folder.path, "huggingface", out).architecture == type(theirs).__name__
+    before, after = (load_file(own / "model.safetensors") for own in (folder, out))
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in after.keys() - but)

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from regard.layers import CELLS
-from regard.layers.cells import Cell, gru_step, lstm_step, rnn_step
-from regard.layers.recurrence import Bridge, RecurrentEncoder, RecurrentStack
+from regard.layers.recurrent.cells import Cell, gru_step, lstm_step, rnn_step
+from regard.layers.recurrent.stacks import Bridge, RecurrentEncoder, RecurrentStack
 
 INPUT, WIDTH, ROWS, LENGTH = 5, 7, 4, 6
 LENGTHS_B = torch.tensor([3, 6, 1, 5])

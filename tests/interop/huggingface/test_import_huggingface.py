@@ -11,7 +11,16 @@ import pytest
 import tokenizers as library
 import torch
 from safetensors.torch import load_file, save_file
-from strangers import (
+from tokenizers import models, processors
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
+
+import regard
+from regard.cli.main import main
+from regard.core.errors import OptionError
+from regard.decoding.options import Greedy
+from regard.interop.huggingface.importing import import_folder
+from regard.training.checkpoints import weights_of
+from tests.interop.huggingface.strangers import (
     CONTEXT,
     END,
     LLAMA3,
@@ -29,15 +38,6 @@ from strangers import (
     their_logits,
     tokens,
 )
-from tokenizers import models, processors
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedTokenizerFast
-
-import regard
-from regard.cli.main import main
-from regard.core.errors import OptionError
-from regard.decoding.options import Greedy
-from regard.interop.huggingface.importing import import_folder
-from regard.training.checkpoints import weights_of
 
 
 @pytest.fixture(scope="module", params=MODELS.values(), ids=MODELS.keys())
@@ -111,7 +111,7 @@ def test_the_recipe_is_complete(pair: Imported) -> None:
     ids = {"pad": -1, "sos": PIECES - 1, "eos": PIECES - 1, "unk": PIECES - 1, "opening": -1, "mask": -1}
     assert recipe["tokenizer"] == {"kind": "imported", **ids}
     assert recipe["task"]["kind"] == "language-model"
-    assert recipe["task"]["context"] == run.model.max_length == CONTEXT
+    assert recipe["task"]["max_length"] == run.model.max_length == CONTEXT
     assert recipe["decoding"]["kind"] == "greedy"
     names = {path.name for path in run.folder.path.iterdir()}
     assert names == {
@@ -345,7 +345,7 @@ def test_the_command(tmp_path: Path, whole: tuple[Path, str], capsys: pytest.Cap
     main_exits(["import", str(whole[0]), "--out", str(tmp_path / "words")])
     first, *rest = capsys.readouterr().out.splitlines()
     assert first == f"{tmp_path}/words: GPT2LMHeadModel, 81,080 parameters, 290 pieces, context 256"
-    assert rest == [f'next: regard predict {tmp_path}/words "how a text begins"']
+    assert rest == [f'next: regard predict {tmp_path}/words --prompt "a beginning"']
 
 
 def main_exits(arguments: list[str]) -> None:

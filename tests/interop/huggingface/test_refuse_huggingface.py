@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import tokenizers as library
 import torch
-from strangers import END, PIECES, change_tensors, gpt2, llama, pieces, save
 from tokenizers import models
 
 from regard.cli.main import main
 from regard.core.errors import OptionError, RecipeError, RegardError, RunError
 from regard.interop.huggingface.importing import import_folder
+from tests.interop.huggingface.strangers import END, PIECES, change_tensors, gpt2, llama, pieces, save
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
-from regard.layers.cells import Cell, State
 from regard.layers.dropout import Dropout
+from regard.layers.recurrent.cells import Cell, State
 
 NewCell = Callable[[int, int], Cell]
 """From an input width and a width to a cell."""

@@ -9,10 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-import untrained
-from strangers import MODELS, TEXT, furthest, our_logits, save, their_logits
 from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
-from untrained import Exported, exported, refusal, there_and_back
 
 from regard.cli.main import main
 from regard.core.config import parse
@@ -23,6 +20,9 @@ from regard.interop.exporting import export
 from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
+from tests.interop import untrained
+from tests.interop.huggingface.strangers import MODELS, TEXT, furthest, our_logits, save, their_logits
+from tests.interop.untrained import Exported, exported, refusal, there_and_back
 
 GPT = {"kind": "gpt", "layers": 3, "width": 40, "heads": 5, "position": {"kind": "learned", "max_length": 64}}
 LLAMA = {"kind": "llama", "layers": 3, "width": 40, "heads": 5, "groups": 1, "feed_forward": {"width": 52}}
@@ -38,7 +38,7 @@ OURS: dict[str, dict[str, Any]] = {
         **GPT, "tied": "none", "feed_forward": {"width": 52, "activation": "squared-relu"},
         "norm": {"kind": "layer", "epsilon": 1e-3},
     },
-    "llama": {**LLAMA, "context": 64, "norm": {"kind": "rms", "epsilon": 1e-3}},
+    "llama": {**LLAMA, "max_length": 64, "norm": {"kind": "rms", "epsilon": 1e-3}},
     "llama tied, all heads": {**LLAMA, "tied": "output", "groups": 0},
     "llama linear, wide heads": {
         **LLAMA, "key_width": 14, "position": {**ROTARY, "scaling": {"kind": "linear", "factor": 3.0}},
@@ -77,10 +77,10 @@ SPELLINGS = (TEXT, "", "  two  spaces\n\n", "Straße 🙂", "<pad> <sos> a <eos>
 
 def made(folder: Path, model: dict[str, Any], tokenizer: dict[str, Any] | None = None, **more: Any) -> Run:
     """A run of ours with a random weight everywhere, as training would leave it."""
-    chosen = {"kind": "bpe", "vocabulary": 290, "minimum_frequency": 1} if tokenizer is None else tokenizer
+    chosen = {"kind": "bpe", "vocabulary": 290, "min_frequency": 1} if tokenizer is None else tokenizer
     tree = {
         "data": {"kind": "text"}, "tokenizer": chosen, "model": model, "decoding": {"kind": "greedy"},
-        "task": {"kind": "language-model", "context": 48}, **more,
+        "task": {"kind": "language-model", "max_length": 48}, **more,
     }  # fmt: skip
     recipe = parse(Recipe, tree)
     raw: Any = parse(TOKENIZERS.resolve(chosen["kind"]), chosen)
@@ -107,8 +107,8 @@ def test_the_way_there_and_back_changes_no_bit(pair: Exported, tmp_path: Path) -
     run, folder = pair
     again = there_and_back(run, folder, tmp_path / "again")
     model = run.recipe.model.settled().model_dump()
-    if model.get("context") == 0:
-        model["context"] = 48  # as long as the texts that it was made for
+    if model.get("max_length") == 0:
+        model["max_length"] = 48  # as long as the texts that it was made for
     if model["kind"] == "llama":
         model["dropout"] = again.recipe.model.dropout  # type: ignore[attr-defined]
     assert again.recipe.model.model_dump() == model
@@ -129,9 +129,9 @@ def test_the_special_symbols_are_known_there(pair: Exported) -> None:
 @pytest.mark.parametrize(
     "tokenizer",
     [
-        {"kind": "bpe", "vocabulary": 290, "minimum_frequency": 1},
-        {"kind": "bpe", "vocabulary": 290, "minimum_frequency": 1, "lower": True},
-        {"kind": "word", "minimum_frequency": 1},
+        {"kind": "bpe", "vocabulary": 290, "min_frequency": 1},
+        {"kind": "bpe", "vocabulary": 290, "min_frequency": 1, "lower": True},
+        {"kind": "word", "min_frequency": 1},
         {"kind": "character"},
         {"kind": "byte"},
     ],

@@ -15,8 +15,8 @@ from regard.tasks.baselines.bags import character_features, has_few_words, word_
 from regard.tasks.baselines.counts import fit_columns
 from regard.tasks.baselines.ridge import fit_ridge
 from regard.tasks.baselines.sampling import Sample, evenly
+from regard.tasks.baselines.yardsticks import MOST_PICTURES, MOST_PIXELS, Yardsticks, bag_of, pixels_of, texts_of
 from regard.tasks.metrics.numbers import r_squared, root_mean_squared_error
-from regard.tasks.yardsticks import MOST_PICTURES, MOST_PIXELS, Yardsticks, bag_of, pixels_of, texts_of
 
 MOST_EXAMPLES = 10_000
 COLUMNS_OF_TEXT = 1000
@@ -28,7 +28,7 @@ def number_yardsticks(
     """By the name of the method; what can be told of an input is the modality's business."""
     everything = evenly(len(training), len(training))
     constant_NC = np.broadcast_to(np.median(numbers_NC, axis=0), gold_NC.shape)
-    found = {"always the median": Yardstick(number_figures(constant_NC, gold_NC), everything.told("examples"))}
+    found = {"always the median": Yardstick(number_figures(constant_NC, gold_NC), everything.describe("examples"))}
     sample = evenly(len(training), MOST_EXAMPLES)
     own, raws = sample.of(training), [[one.input for one in part] for part in (sample.of(training), scored)]
     for name, features in (
@@ -43,7 +43,7 @@ def ridge_yardstick(
     features_NF: np.ndarray, others_MF: np.ndarray, numbers_NC: np.ndarray, gold_MC: np.ndarray, sample: Sample
 ) -> Yardstick:
     said_MC = fit_ridge(features_NF.astype(np.float64), numbers_NC).predict(others_MF.astype(np.float64))
-    return Yardstick(number_figures(said_MC, gold_MC), sample.told("examples"))
+    return Yardstick(number_figures(said_MC, gold_MC), sample.describe("examples"))
 
 
 def number_figures(said_NC: np.ndarray, gold_NC: np.ndarray) -> dict[str, float]:

@@ -8,7 +8,6 @@ from typing import Any
 
 import tokenizers as library
 import torch
-from strangers import TEXT, shaken
 from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors, trainers
 from torch import Tensor
 from transformers import (
@@ -26,6 +25,7 @@ from transformers import (
 )
 
 from regard.data.modalities.text.word_pieces import bert_rules, enclosing
+from tests.interop.huggingface.strangers import TEXT, shaken
 
 BERT_SYMBOLS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ROBERTA_SYMBOLS = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")

@@ -61,7 +61,7 @@ def class_yardsticks(
     labels_N, gold_N = (places_of(examples, places) for examples in (training, scored))
     usual = int(np.bincount(labels_N, minlength=len(places)).argmax())
     figures = class_figures(np.full(len(gold_N), usual), gold_N, len(places))
-    found = {"most frequent class": Yardstick(figures, evenly(len(training), len(training)).told("examples"))}
+    found = {"most frequent class": Yardstick(figures, evenly(len(training), len(training)).describe("examples"))}
     own, others = texts_of(training), texts_of(scored)
     return found | (text_class_yardstick(own, others, labels_N, gold_N, len(places)) if own and others else {})
 
@@ -77,7 +77,7 @@ def text_class_yardstick(
     model = fit_naive_bayes([bag_of(texts, features) for texts in own], labels_N[sample.places], classes)
     figures = class_figures(model.predict([bag_of(texts, features) for texts in scored]), gold_N, classes)
     name = f"naive Bayes on {'characters' if by_characters else 'words'}"
-    return {name: Yardstick(figures, sample.told("texts"))}
+    return {name: Yardstick(figures, sample.describe("texts"))}
 
 
 def picture_class_yardstick(
@@ -90,7 +90,7 @@ def picture_class_yardstick(
     model = fit_softmax_regression(pixels_of(modality, own), places_of(own, places), len(places))
     gold_N = places_of(scored, places)
     figures = class_figures(model.predict(pixels_of(modality, scored)), gold_N, len(places))
-    return {"softmax regression on pixels": Yardstick(figures, sample.told("pictures"))}
+    return {"softmax regression on pixels": Yardstick(figures, sample.describe("pictures"))}
 
 
 def summary_class_yardsticks(
@@ -104,7 +104,7 @@ def summary_class_yardsticks(
     softmax = fit_softmax_regression(features_NF, labels_N, len(places))
     nearest = fit_nearest_mean(features_NF, labels_N)
     return {
-        name: Yardstick(class_figures(said_N, gold_N, len(places)), sample.told("examples"))
+        name: Yardstick(class_figures(said_N, gold_N, len(places)), sample.describe("examples"))
         for name, said_N in (
             (f"nearest mean {modality.summary_name}", nearest.predict(asked_NF)),
             (f"softmax regression on the {modality.summary_name}", softmax.predict(asked_NF)),
@@ -126,7 +126,7 @@ def part_class_yardsticks(
         columns = fit_columns(counted)
         model = fit_softmax_regression(columns.features(counted), places_of(own, places), len(places))
         figures = class_figures(model.predict(columns.features(others[name])), gold_N, len(places))
-        found[f"softmax regression on {name}"] = Yardstick(figures, sample.told("examples"))
+        found[f"softmax regression on {name}"] = Yardstick(figures, sample.describe("examples"))
     return found
 
 
@@ -179,7 +179,7 @@ def tag_yardsticks(
     if bio:
         entities = entity_scores([one.tags for one in scored], said)
         figures = kept(entities, "entity_f1", "entity_precision", "entity_recall") | figures
-    return {"most frequent tag of each word": Yardstick(figures, sample.told("sentences"))}
+    return {"most frequent tag of each word": Yardstick(figures, sample.describe("sentences"))}
 
 
 def tree_yardsticks(training: Sequence[Tree], fitted_on: str, scored: Sequence[Tree]) -> Yardsticks:
@@ -209,7 +209,7 @@ def pair_yardsticks(
     found = {"the source as it is": Yardstick(score(sources, references), "nothing")}
     if answers != sources:
         name = "target of the same source in training"
-        found[name] = Yardstick(score(answers, references), sample.told("pairs"))
+        found[name] = Yardstick(score(answers, references), sample.describe("pairs"))
     return found
 
 
@@ -220,7 +220,7 @@ def retrieval_yardsticks(training: Sequence[Pair], scored: Sequence[Pair]) -> Ya
     sources, targets = [pair.source for pair in scored], [pair.target for pair in scored]
     scores = retrieval_scores(words.vectors(sources), words.vectors(targets), sources, targets)
     figures = kept(scores, "retrieval_accuracy", "mean_reciprocal_rank")
-    return {"cosine of weighted words": Yardstick(figures, sample.told("pairs"))}
+    return {"cosine of weighted words": Yardstick(figures, sample.describe("pairs"))}
 
 
 # -- questions ----------------------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def answer_yardsticks(training: Sequence[Asked], scored: Sequence[Asked]) -> Yar
     return {
         name: Yardstick(
             kept(answer_scores(answers, references), "exact_match", "f1", "no_answer_accuracy"),
-            sample.told("questions"),
+            sample.describe("questions"),
         )
         for name, answers in ways.items()
     }
@@ -247,4 +247,4 @@ def answer_yardsticks(training: Sequence[Asked], scored: Sequence[Asked]) -> Yar
 def sampled_trees(pairs: Sequence[Pair], read: Callable[[Sequence[Pair]], list[Tree]]) -> tuple[list[Tree], str]:
     """Trees of as many training pairs as are used, and how many these are."""
     sample: Sample = within(pairs, lambda pair: len(pair.target), MOST_CHARACTERS, MOST_TEXTS)
-    return read(sample.of(pairs)), sample.told("trees")
+    return read(sample.of(pairs)), sample.describe("trees")

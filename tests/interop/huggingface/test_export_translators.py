@@ -8,12 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-import translators
-import untrained
-from strangers import TEXT, furthest
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, GenerationConfig
-from translators import our_logits, save, their_logits
-from untrained import Exported, exported, refusal, there_and_back
 
 from regard.cli.main import main
 from regard.core.config import parse
@@ -25,9 +20,14 @@ from regard.interop.exporting import export
 from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
 from regard.runs.recipe import Recipe
+from tests.interop import untrained
+from tests.interop.huggingface import translators
+from tests.interop.huggingface.strangers import TEXT, furthest
+from tests.interop.huggingface.translators import our_logits, save, their_logits
+from tests.interop.untrained import Exported, exported, refusal, there_and_back
 
 LONGEST, LONG = 256, 120
-BPE = {"kind": "bpe", "vocabulary": 290, "minimum_frequency": 1}
+BPE = {"kind": "bpe", "vocabulary": 290, "min_frequency": 1}
 MODEL = {
     "kind": "transformer", "encoder_layers": 1, "decoder_layers": 2, "width": 24, "heads": 3,
     "feed_forward": {"width": 52}, "position": {"kind": "sinusoidal", "max_length": LONGEST},
@@ -121,7 +121,7 @@ def test_what_stands_in_the_files(pair: Exported) -> None:
 
 @pytest.mark.parametrize(
     "tokenizer",
-    [BPE, {**BPE, "lower": True}, {"kind": "word", "minimum_frequency": 1}, {"kind": "character"}, {"kind": "byte"}],
+    [BPE, {**BPE, "lower": True}, {"kind": "word", "min_frequency": 1}, {"kind": "character"}, {"kind": "byte"}],
     ids=["bpe", "lower bpe", "word", "character", "byte"],
 )
 def test_every_tokenizer_gives_what_our_encoder_reads(tokenizer: dict[str, Any], tmp_path: Path) -> None:

@@ -9,11 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-import translators
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from spm_makers import ENGLISH, LLAMA_LIKE, OTHERS, TARGET, listed, marian_files, sentences, spm, trained
-from strangers import furthest, llama, their_logits
 from transformers import AutoModelForSeq2SeqLM, AutoTokenizer, MarianConfig, MarianMTModel, MarianTokenizer
 
 import regard
@@ -22,6 +19,19 @@ from regard.decoding.options import Greedy
 from regard.interop.exporting import export
 from regard.interop.huggingface.importing import import_folder
 from regard.runs.load import Run
+from tests.interop.huggingface import translators
+from tests.interop.huggingface.spm_makers import (
+    ENGLISH,
+    LLAMA_LIKE,
+    OTHERS,
+    TARGET,
+    listed,
+    marian_files,
+    sentences,
+    spm,
+    trained,
+)
+from tests.interop.huggingface.strangers import furthest, llama, their_logits
 
 SIGNS = "theaoilsn  éçßμд山字🙂1.,'-\t\u3000Ａﬁ漢☃"
 WORDS = [*ENGLISH, *TARGET, *OTHERS, ">>fra<<", "漢字", "漢字☃", "字漢", "字字", "(字)", "  "]
