@@ -19,10 +19,11 @@ from regard.models import ModelPart
 from regard.models.gpt import Gpt
 from regard.models.llama import Llama
 from regard.models.recurrent import Recurrent
+from regard.models.transformer_xl import TransformerXl
 from regard.runs.recipe import Recipe
 from tests.laws.families import DecoderOnly
 
-WRITERS = ("gpt", "llama", "recurrent")
+WRITERS = ("gpt", "llama", "recurrent", "transformer-xl")
 """Families that read nothing but their own words."""
 
 SYMBOLS = 13
@@ -73,7 +74,7 @@ def collate(model: nn.Module, sources: Sources) -> Any:
 
 
 def reads_a_source(model: nn.Module) -> bool:
-    return not isinstance(model, DecoderOnly | Gpt | Llama | Recurrent)
+    return not isinstance(model, DecoderOnly | Gpt | Llama | Recurrent | TransformerXl)
 
 
 def states(model: Any, source: Any, target_BT: Tensor) -> Tensor:
@@ -195,6 +196,8 @@ SUBJECTS = [
     Subject("llama-reversible", _writer("llama", residual="reversible", projection={"kind": "shared"},
                                         attention=_reformer())),
     Subject("gpt-latent", _writer("gpt", projection=_latent(), position={"kind": "relative-bias"})),
+    Subject("xl", _writer("transformer-xl", memory=3)),
+    Subject("xl-long", _writer("transformer-xl", memory=40, tied="none", norm={"kind": "rms"})),
     Subject("recurrent", _recurrent("recurrent", cell="lstm", layers=2)),
     Subject("recurrent-gru", _recurrent("recurrent", cell="gru", layers=1, tied="none")),
     Subject("gru", {"kind": "tests.laws.families:GruConfig", "width": 11, "dropout": 0.1}),
@@ -225,6 +228,13 @@ ENCODERS = [
     Subject("bert-biased", _encoder(position={"kind": "relative-bias"}, feed_forward={"kind": "gated", "width": 11})),
 ]
 """Models that read a text from both sides and never step."""
+
+LONG_READERS = [
+    Subject("hierarchical", {"kind": "hierarchical", "layers": 1, "width": 12, "heads": 3, "part": 3, "dropout": 0.1}),
+    Subject("hierarchical-rotary", {"kind": "hierarchical", "layers": 2, "width": 12, "heads": 3, "part": 2,
+                                    "summary_layers": 1, "position": {"kind": "rotary"}, "norm": {"kind": "rms"}}),
+]  # fmt: skip
+"""Models that read a text part by part."""
 
 
 def _arrays(shape: tuple[int, ...], **changes: Any) -> tuple[dict[str, Any], Ports]:

@@ -35,7 +35,9 @@ MODEL_TABLES: dict[str, Tree] = {
     "fixed-context": {"embedding": {"width": 8}}, "bahdanau": {"embedding": {"width": 8}},
     "luong": {"embedding": {"width": 8}}, "convolution": {"encoder_layers": 1, "decoder_layers": 1},
     "transformer": {"encoder_layers": 1, "decoder_layers": 1, "heads": 2}, "recurrent": {"embedding": {"width": 8}},
-    "gpt": {"layers": 1, "heads": 2}, "llama": {"layers": 1, "heads": 2}, "bert": {"layers": 1, "heads": 2},
+    "gpt": {"layers": 1, "heads": 2}, "llama": {"layers": 1, "heads": 2}, "transformer-xl": {"layers": 1, "heads": 2},
+    "bert": {"layers": 1, "heads": 2},
+    "hierarchical": {"layers": 1, "heads": 2, "part": 4, "summary_layers": 1},
     "vit": {"layers": 1, "heads": 2, "front": {"kind": "patches", "size": 4}},
     "graph-transformer": {"layers": 1, "heads": 2},
 }  # fmt: skip
@@ -64,7 +66,8 @@ MODEL_OF_TASK = {
     "node-classification": "graph-transformer", "link-prediction": "graph-transformer",
 }  # fmt: skip
 TASK_OF_MODEL = {
-    "recurrent": "language-model", "gpt": "language-model", "llama": "language-model", "bert": "classification",
+    "recurrent": "language-model", "gpt": "language-model", "llama": "language-model",
+    "transformer-xl": "language-model", "bert": "classification", "hierarchical": "classification",
     "vit": "classification", "graph-transformer": "classification",
 }  # fmt: skip
 DATA_OF_MODEL = {"vit": "pictures", "graph-transformer": "graphs"}

@@ -117,7 +117,7 @@ def network_of(feed_forward: nn.Module, mask: Mask, lengths_B: Tensor | None) ->
 class CausalStack(nn.Module):
     """A decoder alone: blocks of masked self-attention over the text so far, and a norm at their end."""
 
-    def __init__(self, layers: Iterable[EncoderLayer], position: Position, norm: nn.Module, dropout: float) -> None:
+    def __init__(self, layers: Iterable[nn.Module], position: Position, norm: nn.Module, dropout: float) -> None:
         super().__init__()
         self.position = position
         self.dropout = Dropout(dropout)

@@ -81,7 +81,7 @@ class ReversibleStack(nn.Module):
     """
 
     def __init__(
-        self, layers: Iterable[ReversibleLayer], position: Position, norm: nn.Module, dropout: float
+        self, layers: Iterable[nn.Module], position: Position, norm: nn.Module, dropout: float
     ) -> None:
         super().__init__()
         self.position = position

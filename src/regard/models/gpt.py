@@ -6,7 +6,8 @@ out. Read it top to bottom: sizes, configuration, model.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SerializeAsAny, model_validator
 from torch import nn
@@ -50,6 +51,8 @@ class GptConfig(StackPart, ModelPart):
     presets = PRESETS
 
     roles = frozenset({Role.READS, Role.CONTINUES})
+
+    stacks: ClassVar[Mapping[str, str]] = {"layers": "stack.layers"}
 
     kind: str = "gpt"
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix

@@ -6,7 +6,8 @@ configuration, model.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SerializeAsAny, model_validator
 from torch import nn
@@ -45,6 +46,9 @@ class LlamaConfig(AttentionParts, ModelPart):
     """A decoder-only Transformer; the defaults are a small one of Llama's proportions."""
 
     roles = frozenset({Role.READS, Role.CONTINUES})
+
+    stacks: ClassVar[Mapping[str, str]] = {"layers": "stack.layers"}
+    head_widths = ("key_width",)
 
     kind: str = "llama"
     layers: int = Field(4, ge=1, le=MOST_LAYERS)
