@@ -19,6 +19,7 @@ from regard.cli import (
     look,
     measure,
     predict,
+    prune,
     recipes,
     search,
     train,
@@ -78,6 +79,7 @@ app.command()(evaluate.evaluate)
 app.command()(predict.predict)
 app.command()(search.search)
 app.command()(compare.compare)
+app.command()(prune.prune)
 app.command()(look.look)
 app.command()(check.check)
 app.command("import")(import_.import_)

@@ -41,7 +41,7 @@ def test_the_error_is_that_of_the_formula(kind: str) -> None:
     full = formulas.attention(given.q_BHTK, given.k_BHSK, given.v_BHSV, mask.dense(90, 90))
     expected = float((read - full).norm() / full.norm())
     assert error_against_full(mechanism, mask, given) == pytest.approx(expected, abs=1e-6)
-    assert (expected < 1e-6) == (kind in ("softmax", "window", "longformer", "sinks")), "these see all of 90 positions"
+    assert (expected < 1e-6) == (kind in SEES_ALL_OF_90)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in USUAL if kind != "linformer"])
