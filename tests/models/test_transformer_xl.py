@@ -15,7 +15,7 @@ from regard.core.config import parse
 from regard.core.ports import text_ports
 from regard.core.seams import ConstantSizeState
 from regard.layers.positions import sinusoids
-from regard.layers.segment_recurrence import DistanceAttention
+from regard.layers.recurrent.segments import DistanceAttention
 from regard.models.transformer_xl import TransformerXl, TransformerXlConfig
 from regard.runs.journal import NullObserver
 from regard.runs.load import load

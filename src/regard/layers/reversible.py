@@ -111,7 +111,7 @@ class ReversibleStack(nn.Module):
         branches: list[Branching] = []
         learned = tuple(self.get_submodule("position").parameters())
         for layer in self._layers():
-            own = (*layer.attention.parameters(), *layer.attention_residual.parameters(), *learned)
+            own = (*layer.get_submodule("attention").parameters(), *layer.attention_residual.parameters(), *learned)
             branches.append((_attended(layer, mask, self.position, lengths_R), own))
             own = (*layer.feed_forward.parameters(), *layer.feed_forward_residual.parameters())
             branches.append((_fed(layer, mask, lengths_R), own))

@@ -26,7 +26,7 @@ from regard.layers import GELU_FEED_FORWARDS, MOST_LAYERS, NORMS, FeedForwardPar
 from regard.layers.blocks import PreNorm, init_small
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
-from regard.layers.segment_recurrence import DistanceAttention, RecurrentLayer, SegmentMemory
+from regard.layers.recurrent.segments import DistanceAttention, RecurrentLayer, SegmentMemory
 from regard.layers.stacks import settled_sizes
 from regard.models import ModelPart
 
