@@ -64,7 +64,7 @@ def test_a_picture_of_an_idx_file_is_named_by_its_place(told: tuple[Path, str], 
     header = bytes([0, 0, 8, 3]) + b"".join(size.to_bytes(4, "big") for size in pixels_BHW.shape)
     many.write_bytes(gzip.compress(header + pixels_BHW.tobytes()))
     Image.fromarray(pixels_BHW[2]).save(alone)
-    by_place, by_path = regard("predict", run, f"{many}[2]", "--scores"), regard("predict", run, alone, "--scores")
+    by_place, by_path = regard("predict", run, f"{many}[2]"), regard("predict", run, alone)
     assert by_place.code == 0, by_place.err
     assert by_place.out == by_path.out
     page = tmp_path / "page.html"

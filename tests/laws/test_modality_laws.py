@@ -184,7 +184,7 @@ def test_it_is_a_modality(subject: Subject) -> None:
     assert isinstance(modality, Modality)
     assert modality.port() == subject.modalities.ports()["input"]
     assert modality.name
-    assert modality.at_once > 0
+    assert modality.batch_positions > 0
 
 
 @every_modality

@@ -20,6 +20,7 @@ from PIL import Image
 
 import regard
 from regard.core.errors import DataError, InputError, RegardError, RunError
+from regard.data.modalities.audio.wav import wav_bytes
 from regard.decoding.options import Beam, Greedy, Sampling
 from regard.runs.evaluate import evaluate, scored_splits
 from regard.runs.folder import RunFolder
@@ -31,6 +32,7 @@ from regard.runs.significance import significance
 from regard.runs.train import Trained, load_corpus
 from regard.training import checkpoints
 from tests.graph_files import write_citations, write_molecules, write_tu
+from tests.sounds import tone_of, write_tones
 
 TINY = (
     "data.train_size=1500", "data.validation_size=30", "data.test_size=20", "data.symbols=6", "data.max_length=5",
@@ -516,6 +518,24 @@ def series_settings(shipped: Any, folder: Path) -> list[str]:
     return settings
 
 
+NARROW = ("model.width=16", "training.schedule.warmup=1")
+
+
+def write_sounds(folder: Path, data: Any) -> None:
+    """Tones in class folders, or beside a table of what is said in them."""
+    for number, (entry,) in enumerate(filter(None, (data.train, data.validation, data.test))):
+        if data.kind == "sounds":
+            write_tones(folder / entry.file, 40)
+            continue
+        (folder / f"clips{number}").mkdir(parents=True)
+        lines = ["sound,text"]
+        for clip in range(40 if number == 0 else 8):
+            path = folder / f"clips{number}" / f"{clip}.wav"
+            path.write_bytes(wav_bytes(tone_of("low", 1 + 0.05 * (clip % 5), 100 * number + clip, rate=8000), 8000))
+            lines.append(f"clips{number}/{clip}.wav,un gato")
+        (folder / entry.file).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", sorted(regard.recipes()))
 def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> None:
     shipped: Any = Recipe.read(name)
@@ -541,12 +561,22 @@ def test_every_shipped_recipe_takes_three_steps(name: str, tmp_path: Path) -> No
         settings += ["data.test_size=10", "data.per_class=10"]
     if shipped.input.kind == "series":
         settings = series_settings(shipped, tmp_path / "data")
+    if shipped.data.kind == "keypad":
+        settings = ["training.steps=3", "data.train_size=40", "data.test_size=5", "data.validation_size=5", *NARROW]
+    if shipped.data.kind in ("sounds", "speech"):
+        sizes = [] if shipped.data.validation else ["data.validation_size=6"]
+        write_sounds(tmp_path / "data", shipped.data)
+        settings = ["training.steps=3", f"data.folder={tmp_path / 'data'}", *sizes, *NARROW]
     if shipped.data.kind == "text":
         (tmp_path / "text.txt").write_text("the small house stands on a hill. " * 60, encoding="utf-8")
         settings.append(f"data.train={tmp_path / 'text.txt'}")
     trained = regard.train(name, tmp_path / "run", settings)
     assert trained.steps == 3
     assert 0 < trained.validation_loss < 20
+    if shipped.input.kind == "audio":
+        (tmp_path / "clip.wav").write_bytes(wav_bytes(tone_of("low", 0.5, rate=8000), 8000))
+        assert len(regard.load(tmp_path / "run").predict([str(tmp_path / "clip.wav")])) == 1
+        return
     if shipped.input.kind == "series":
         return
     if shipped.data.kind == "pictures":

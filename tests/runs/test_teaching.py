@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 
 from regard.core.errors import RecipeError, RegardError
-from regard.layers.distillation_loss import Scored, Softening, class_distillation_loss, distillation_loss
+from regard.layers.losses.distillation import Scored, Softening, class_distillation_loss, distillation_loss
 from regard.runs.journal import NullObserver
 from regard.runs.load import load
 from regard.runs.train import train
@@ -41,7 +41,7 @@ def weights_after(out: Path, teacher: Path, **table: Any) -> dict[str, torch.Ten
 
 
 def test_the_loss_is_that_of_the_formula_with_its_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("regard.layers.distillation_loss.CHUNK_ELEMENTS", 13 * 3)  # three positions at once
+    monkeypatch.setattr("regard.layers.losses.distillation.CHUNK_ELEMENTS", 13 * 3)  # three positions at once
     torch.manual_seed(1)
     states_ND, matrix_WD = torch.randn(7, 5, requires_grad=True), torch.randn(13, 5, requires_grad=True)
     theirs_NE, theirs_WE = torch.randn(7, 4, requires_grad=True), torch.randn(13, 4, requires_grad=True)

@@ -14,8 +14,10 @@ from PIL import Image
 
 import regard
 from regard.core.errors import DataError, InputError, OptionError, RecipeError
-from regard.data.examples import Asked
+from regard.data.examples import QuestionExample
+from regard.runs.evaluate import evaluate
 from regard.runs.train import train
+from regard.serving import sentiment
 from tests.inspection.picture_runs import picture_run, pictures
 
 BERT = {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "position": {"max_length": 40}}
@@ -201,6 +203,7 @@ def test_without_a_model_one_is_trained_once_and_kept(
 ) -> None:
     from regard.runs import recipe
 
+    monkeypatch.setattr("regard.serving.sentiment.REVIEWS", "no_such_package")  # as where the extra is not installed
     small = tmp_path / "mood.toml"
     text = recipe.find("mood").read_text().replace("steps = 3000", "steps = 2").replace("train = 60000", "train = 200")
     small.write_text(text)
@@ -209,9 +212,24 @@ def test_without_a_model_one_is_trained_once_and_kept(
     monkeypatch.setattr("regard.cli.pipeline.is_installed", lambda: False)  # the tests' environment has the extra
     first = regard.pipeline("sentiment-analysis")("the cat sleeps")
     said = capfd.readouterr().err
-    assert "a small one is trained now on the small world (recipe mood)" in " ".join(said.split())
+    told = " ".join(said.split())
+    assert "a small one is trained now on the small world (recipe mood), whose few hundred words are all" in told
+    assert 'for real English: pip install "regard[sentiment]"' in told
     assert regard.pipeline("sentiment-analysis")("the cat sleeps") == first
     assert "trained" not in capfd.readouterr().err
+
+
+def test_with_its_extra_the_default_model_of_sentiment_knows_real_english(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of fewer and shorter reviews than usual, so that it takes seconds."""
+    few = {"data": {**sentiment.TABLES["data"], "some": 200}, "task": {**sentiment.TABLES["task"], "max_length": 32}}
+    monkeypatch.setattr(sentiment, "TABLES", {**sentiment.TABLES, **few})
+    monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+    mood = regard.pipeline("sentiment-analysis")
+    assert "MiniLM gets a head from 6,000 film reviews now" in " ".join(capfd.readouterr().err.split())
+    assert {one["label"] for one in mood(["A wonderful film.", "A dull, stupid film."])} <= {"POSITIVE", "NEGATIVE"}
+    assert evaluate(mood.run, yardsticks=False)["accuracy"] > 0.6
 
 
 def test_tags_have_their_shapes(tmp_path: Path) -> None:
@@ -270,7 +288,7 @@ def test_the_limits_of_a_call_are_kept(tmp_path: Path) -> None:
     assert sum(not one["answer"] for one in pipe(asked, handle_impossible_answer=True, **words)) == 1
     assert all(one["answer"] for one in pipe(asked, handle_impossible_answer=False, **words))
     narrow = pipe.limited({**pipe.known, "max_seq_len": 20, "doc_stride": 6})
-    windows = narrow.encode([Asked(**asked)])
+    windows = narrow.encode([QuestionExample(**asked)])
     assert all(narrow.frame.length(one) <= 20 for one in windows)
     assert {before.first + before.size - after.first for before, after in itertools.pairwise(windows)} == {6}
     pipe(asked, max_seq_len=20, doc_stride=6)

@@ -18,12 +18,16 @@ DATA_TABLES: dict[str, Tree] = {
     "text-table": {"train": "pairs.tsv", "text": "source"}, "labelled": {"train": "pairs.tsv", "text": "source"},
     "pictures": {"train": "pictures"}, "sounds": {"train": "tones"}, "speech": {"train": "said.csv"},
     "series": {"train": "hours.csv"}, "labelled-series": {"train": "shapes.ts"}, "tagged": {"train": "tagged.txt"},
-    "questions": {"train": "questions.jsonl"}, "graphs": {"train": "graphs.jsonl"},
+    "questions": {"train": "questions.jsonl"}, "graphs": {"train": "graphs.jsonl"}, "grey-digits": {},
+    "graph-nodes": {"train": "clubs.json", "label": "club"}, "graph-links": {"train": "clubs.json"},
 }  # fmt: skip
-DIVIDED_BY_SHARE = ("text", "series")
+SLOW = ("movie-reviews", "python-english", "python-code")
+"""Data that is read or learned in seconds, and is like other data that is not."""
+DIVIDED_BY_SHARE = ("text", "series", "graph-links")
 MODALITY_OF = {
     "pictures": "image", "sounds": "audio", "speech": "audio", "series": "series", "waves": "series",
-    "labelled-series": "series", "wave-shapes": "series", "graphs": "graph",
+    "labelled-series": "series", "wave-shapes": "series", "graphs": "graph", "graph-nodes": "graph",
+    "graph-links": "graph",
 }  # fmt: skip
 
 INPUT_TABLES: dict[str, Tree] = {"audio": {"features": {"bins": 8}}, "image": {"size": 8}}

@@ -19,7 +19,7 @@ from regard.core.yardsticks import Yardstick, verdict
 from regard.layers.headed import Pool
 from regard.runs.evaluate import evaluate
 from regard.runs.load import Run, load
-from regard.runs.train import train
+from regard.runs.train import build_task, load_corpus, train
 from regard.tasks.baselines.counts import fit_columns
 from regard.tasks.baselines.ridge import PENALTIES, fit_ridge
 from regard.tasks.metrics.numbers import number_scores, paired_errors, ranks
@@ -57,6 +57,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return load(folder / "run")
 
 
+def test_a_batch_of_graphs_holds_small_and_large_ones(run: Run) -> None:
+    task = build_task(run.recipe, load_corpus(run.recipe), run.modalities)
+    examples = task.examples("train", 0)
+    assert examples.order is not None
+    batches = examples.order(40)
+    assert sorted(np.concatenate(batches)) == list(range(len(CHAINS)))
+    assert np.mean([np.ptp(examples.lengths_NA[batch]) for batch in batches]) > 3, "alike ones would have one answer"
+
+
 def test_a_trained_run_says_numbers(run: Run, tmp_path: Path) -> None:
     (tmp_path / "chain.json").write_text(json.dumps(chain(6)))
     ((answer,),) = run.answers([str(tmp_path / "chain.json")])
@@ -68,7 +77,7 @@ def test_a_trained_run_says_numbers(run: Run, tmp_path: Path) -> None:
 def test_what_the_data_decides_is_written_into_the_recipe(run: Run) -> None:
     config: Any = run.recipe.task
     assert config.mean == pytest.approx((np.mean(CHAINS), 2 * np.mean(CHAINS)))
-    assert config.spread == pytest.approx((np.std(CHAINS), 2 * np.std(CHAINS)))
+    assert config.std == pytest.approx((np.std(CHAINS), 2 * np.std(CHAINS)))
     assert config.unresolved().mean == ()
 
 

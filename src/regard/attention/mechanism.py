@@ -22,6 +22,10 @@ class MatrixMechanism(nn.Module):
         self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None,
         cache: AttentionCache | None = None,
     ) -> Tensor:  # fmt: skip
+        return self.read(q_BHTK, k_BHSK, v_BHSV, mask, bias)
+
+    def read(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
+        """What the queries read; a mechanism that is faster than by its matrix has a way of its own."""
         return formulas.read(self.weights(q_BHTK, k_BHSK, mask, bias), v_BHSV)
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:

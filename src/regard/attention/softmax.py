@@ -12,7 +12,6 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.attention import AttentionContext, MechanismPart, formulas
-from regard.attention.cache import AttentionCache
 from regard.attention.edges import edge_attention
 from regard.attention.kernels import by_hand, fused_attention, short_attention
 from regard.attention.masks import EVERYTHING, Mask
@@ -52,10 +51,7 @@ class ScaledDot(MatrixMechanism):
 
     reads_products = True
 
-    def forward(
-        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None,
-        cache: AttentionCache | None = None,
-    ) -> Tensor:  # fmt: skip
+    def read(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
         return scaled_dot_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:

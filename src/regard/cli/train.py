@@ -92,7 +92,7 @@ def stopped_message(out: Path, *, was_free: bool) -> str:
         return f"stopped after training: the run is complete; score it with: regard evaluate {out}"
     has_saved = bool(checkpoints.folders(folder.checkpoints))
     saved = "the newest checkpoint is kept" if has_saved else "no checkpoint was saved yet"
-    return f"stopped: {saved}; go on with:\nregard train {out}/recipe.toml --out {out} --resume"
+    return f"stopped: {saved}; continue with:\nregard train {out}/recipe.toml --out {out} --resume"
 
 
 def run_training(

@@ -68,6 +68,7 @@ DATA = Choices(
         "pictures": "regard.data.sources.pictures:PictureFiles",
         "sounds": "regard.data.sources.sounds:SoundFiles",
         "speech": "regard.data.sources.sounds:SpeechFiles",
+        "keypad": "regard.data.sources.keypad:Keypad",
         "series": "regard.data.sources.series:SeriesFiles",
         "labelled-series": "regard.data.sources.series:LabelledSeriesFiles",
         "waves": "regard.data.sources.waves:Waves",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, Self
+from typing import Any, Generic, Protocol, Self
 
 from regard.core.errors import DataError
 from regard.data.examples import AnyExample, HasTexts, Recorded
@@ -44,13 +44,26 @@ class GoldAlignment:
     possible: frozenset[tuple[int, int]]
 
 
+class Method(Protocol):
+    """A simple method for data of one kind, which a model should be better than: it answers texts to raw inputs.
+
+    Law: it is fitted on training examples alone, and the same ones give the same method.
+    """
+
+    def fit(self, inputs: Sequence[Any], targets: Sequence[str]) -> Callable[[Any], str]: ...
+
+    def fitted_on(self, examples: int) -> str:
+        """What of so many training examples it learned from, in words."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Corpus(Generic[AnyExample]):
     """Splits by name: train, validation, test, perhaps more. A split is any sequence, so it may decode its examples as
     they are asked for.
 
     ``gold[split][i]`` belongs to ``splits[split][i]``. ``weights[i]`` says how often the training example i is seen in
-    relation to others; no weights at all means that all are 1.
+    relation to others; no weights at all means that all are 1. ``methods`` are those that are known for such data.
     """
 
     splits: Mapping[str, Sequence[AnyExample]]
@@ -58,6 +71,7 @@ class Corpus(Generic[AnyExample]):
     gold: Mapping[str, tuple[GoldAlignment, ...]] = field(default_factory=dict)
     weights: tuple[float, ...] = ()
     set_aside: tuple[str, ...] = ()  # splits taken from the training examples: the run folder keeps a copy of them
+    methods: Mapping[str, Method] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for split, alignments in self.gold.items():

@@ -28,6 +28,7 @@ from regard.layers.headed import Pooling
 from regard.runs.asking import answer_nonempty, as_list, best_text, parsed
 from regard.runs.folder import RunFolder
 from regard.runs.integrity import check_hashes
+from regard.runs.modalities import load_modalities
 from regard.runs.recipe import Recipe
 from regard.runs.starting import Origin, interpolated, without_prefix
 from regard.runs.train import adapt, build_task, headed
@@ -210,7 +211,7 @@ def load(
     folder = RunFolder(Path(run).expanduser())
     folder.require(folder.recipe, folder.weights)
     recipe = Recipe.of_run(folder.recipe)
-    modalities = recipe.input.load(folder.path, recipe.tokenizer)
+    modalities = load_modalities(recipe, folder.path)
     if picture_size:
         recipe = recipe.model_copy(update={"input": recipe.input.sized(picture_size)})
         modalities = recipe.input.taken_over(modalities)

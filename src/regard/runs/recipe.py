@@ -64,11 +64,18 @@ class Recipe(Config):
         if self.task.needs not in self.model.roles:
             raise RecipeError(misfit(self.task, self.model))
 
+    @property
+    def answers_in_text(self) -> bool:
+        """Whether something that is no text is answered in texts, which then have a tokenizer of their own."""
+        return self.task.writes_text and not self.input.is_text
+
     def unused(self) -> dict[str, str]:
         unused: dict[str, str] = {}
         if not self.task.generates:
             unused["decoding"] = f"task.kind = {self.task.kind!r} does not write its answers token by token"
-        if not self.input.is_text:
+        if self.answers_in_text:
+            unused["tokenizer.joint"] = "texts are written here, and none are read"
+        elif not self.input.is_text:
             unused["tokenizer"] = f"where input.kind = {self.input.kind!r} no text is read or written"
         elif self.task.one_sided:
             unused["tokenizer.joint"] = f"task.kind = {self.task.kind!r} has texts of one kind only"

@@ -62,7 +62,9 @@ class Origin(NamedTuple):
         return cls(folder, Recipe.of_run(folder.recipe))
 
     def modalities(self) -> Modalities:
-        return self.recipe.input.load(self.folder.path, self.recipe.tokenizer)
+        from regard.runs.modalities import load_modalities  # which knows recipes
+
+        return load_modalities(self.recipe, self.folder.path)
 
     def grid(self) -> tuple[int, ...]:
         """That which the positions of its body fill, if they fill one; no weights are made."""
@@ -81,7 +83,8 @@ def start_from(recipe: Any, settings: Iterable[str] = ()) -> Any:
     tree["model"] = origin.recipe.model.model_dump()
     if recipe.start.tokenizer == "keep":
         tree["input"] = recipe.input.continued(origin.recipe.input).model_dump()
-        tree["tokenizer"] = origin.recipe.tokenizer.model_dump()
+        if origin.recipe.input.is_text or origin.recipe.answers_in_text:
+            tree["tokenizer"] = origin.recipe.tokenizer.model_dump()
         if "dropout" in tree["tokenizer"]:
             tree["tokenizer"]["dropout"] = recipe.tokenizer.pair_dropout
     own = [setting for setting in settings if setting.strip().startswith(("model.", "input."))]

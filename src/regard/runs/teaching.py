@@ -17,7 +17,7 @@ from regard.core.seams.capabilities import Distils, Translates
 from regard.core.seams.task import Task
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
-from regard.layers.distillation_loss import Softening
+from regard.layers.losses.distillation import Softening
 from regard.runs.folder import RunFolder
 from regard.runs.starting import Origin
 from regard.training import checkpoints
@@ -62,7 +62,8 @@ def taught_by(recipe: Any) -> Any:
         return recipe
     tree = recipe.model_dump()
     tree["input"] = recipe.input.continued(origin.recipe.input).model_dump()
-    tree["tokenizer"] = origin.recipe.tokenizer.model_dump()
+    if origin.recipe.input.is_text or origin.recipe.answers_in_text:
+        tree["tokenizer"] = origin.recipe.tokenizer.model_dump()
     if "dropout" in tree["tokenizer"]:
         tree["tokenizer"]["dropout"] = recipe.tokenizer.pair_dropout
     where = f"the recipe taught by {recipe.teacher.run}"

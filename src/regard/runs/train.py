@@ -30,6 +30,7 @@ from regard.runs.formats.upgrade import read_run_recipe
 from regard.runs.integrity import read_summary, save_held_out, write_summary
 from regard.runs.journal import MetricsFile, TensorBoard
 from regard.runs.memory import check_memory, count_parameters, explain_out_of_memory
+from regard.runs.modalities import are_kept, fit_modalities, load_modalities, take_over
 from regard.runs.pretrained_vectors import load_pretrained_vectors
 from regard.runs.recipe import Recipe
 from regard.runs.starting import Origin, check_vocabulary, freeze, load_pretrained, start_from
@@ -235,15 +236,15 @@ def resolve_task(recipe: Recipe, corpus: Any) -> Recipe:
 
 def _modalities(recipe: Recipe, corpus: Any, folder: RunFolder, ranks: machine.Ranks) -> Modalities:
     """Learned once and kept: a resumed run reads the files that it wrote."""
-    if ranks.is_main and not recipe.input.is_kept(folder.path):
+    if ranks.is_main and not are_kept(recipe, folder.path):
         if recipe.start.run and recipe.start.tokenizer == "keep":
-            recipe.input.taken_over(Origin.at(recipe.start.run).modalities()).save(folder.path)
+            take_over(recipe, Origin.at(recipe.start.run).modalities(), corpus).save(folder.path)
         elif recipe.teacher.run and not recipe.start.run:
-            recipe.input.taken_over(Origin.at(recipe.teacher.run).modalities()).save(folder.path)
+            take_over(recipe, Origin.at(recipe.teacher.run).modalities(), corpus).save(folder.path)
         else:
-            recipe.input.fit(corpus, recipe.tokenizer).save(folder.path)
+            fit_modalities(recipe, corpus).save(folder.path)
     ranks.barrier()
-    return recipe.input.load(folder.path, recipe.tokenizer)
+    return load_modalities(recipe, folder.path)
 
 
 def _finished(folder: RunFolder) -> Trained:

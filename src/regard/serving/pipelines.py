@@ -15,6 +15,7 @@ from regard.layers.headed import body_of
 from regard.runs.load import Run
 from regard.serving.calling import Pipeline, check_value, strings
 from regard.serving.pictures import ImageClassification, figure_of
+from regard.serving.sounds import AudioClassification, SpeechRecognition
 from regard.tasks import question_answering as tasks
 from regard.tasks import translation
 from regard.tasks.reading import check_length
@@ -297,6 +298,8 @@ KINDS: dict[str, type[Pipeline]] = {
     "text-generation": TextGeneration,
     "translation": Translation,
     "image-classification": ImageClassification,
+    "audio-classification": AudioClassification,
+    "automatic-speech-recognition": SpeechRecognition,
 }
 """The pipelines by name."""
 

@@ -25,6 +25,8 @@ class TaskPart(Part):
 
     generates: ClassVar[bool] = False  # whether answers are written token by token, as ``session.options`` says
 
+    writes_text: ClassVar[bool] = False  # whether its answers are texts whatever is read, a sound for example
+
     one_sided: ClassVar[bool] = False  # whether all its texts are of one kind, so that there is one tokenizer
 
     needs: ClassVar[Role] = Role.READS  # what its model must be able to do
@@ -60,6 +62,7 @@ TASKS = Choices(
         "parsing": "regard.tasks.parsing:ParsingConfig",
         "language-model": "regard.tasks.language_modelling:LanguageModelConfig",
         "classification": "regard.tasks.classification:ClassificationConfig",
+        "temporal-classification": "regard.tasks.temporal_classification:TemporalClassificationConfig",
         "regression": "regard.tasks.regression:RegressionConfig",
         "tagging": "regard.tasks.tagging:TaggingConfig",
         "question-answering": "regard.tasks.question_answering:QuestionAnsweringConfig",

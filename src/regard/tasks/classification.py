@@ -28,8 +28,8 @@ from regard.data.examples import HasLabel
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import Keep
 from regard.data.tables import distinct
-from regard.layers.distillation_loss import Softening, class_distillation_loss
 from regard.layers.headed import ClassHead, Pool, Pooling
+from regard.layers.losses.distillation import Softening, class_distillation_loss
 from regard.tasks import TaskPart
 from regard.tasks.baselines.yardsticks import (
     class_yardsticks,

@@ -210,7 +210,7 @@ class Forecasting:
         model, examples = session.model.eval(), self.gathered(windows)
         config = self.config
         made = np.zeros((len(windows), config.horizon, len(self.targets), len(config.quantiles)))
-        order = in_length_order(examples.lengths_NA, self.modality.at_once)
+        order = in_length_order(examples.lengths_NA, self.modality.batch_positions)
         for indices in with_progress(order, len(windows), session.progress):
             inputs = session.move(self.modality.collate(self.modality.encode(examples.at(indices))))
             assert inputs.scale_B2C is not None, "series keep what they were divided by"

@@ -39,7 +39,7 @@ from regard.data.modalities.text.wording import random_ids, token_axis
 from regard.data.padding import pad
 from regard.data.texts import Text, documents
 from regard.decoding.options import Sampling
-from regard.layers.distillation_loss import Lesson, Scored, Softening
+from regard.layers.losses.distillation import Lesson, Scored, Softening
 from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart
@@ -86,7 +86,7 @@ class LanguageModelConfig(TaskPart):
     def _streams_are_joined(self) -> Self:
         if self.carry and self.documents == "whole":
             raise ValueError(
-                'task.documents = "whole" begins anew with every document, and carry = true never does; leave one out'
+                'task.documents = "whole" starts again with every document, and carry = true never does; leave one out'
             )
         return self
 

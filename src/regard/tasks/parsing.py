@@ -25,7 +25,7 @@ from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.sources.treebanks import pair_of
 from regard.data.trees import Tree, parse, read_back, repair, symbols_of, unescaped
 from regard.decoding.engine import TorchEngine
-from regard.layers.distillation_loss import Softening
+from regard.layers.losses.distillation import Softening
 from regard.tasks.baselines.yardsticks import sampled_trees, tree_yardsticks
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.brackets import bracket_scores, paired_brackets

@@ -34,9 +34,9 @@ from regard.data.padding import pad
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Beam
 from regard.decoding.sentences import Symbols
-from regard.layers.consistency_loss import consistency_loss
-from regard.layers.distillation_loss import Lesson, Scored, Softening
 from regard.layers.embeddings import output_matrix, output_states
+from regard.layers.losses.consistency import consistency_loss
+from regard.layers.losses.distillation import Lesson, Scored, Softening
 from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart

@@ -12,7 +12,7 @@ from regard.core.batch import Batch
 from regard.core.penalties import PENALTY, collected_penalties
 from regard.core.seams.capabilities import Distils
 from regard.core.seams.task import Sums, Task
-from regard.layers.distillation_loss import Softening
+from regard.layers.losses.distillation import Softening
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from regard.training.layer_decay import layer_scales
 from regard.training.learner import Learner, Teacher
 from regard.training.machine import Ranks, choose_precision
 from regard.training.observers import Observers
-from regard.training.stopping import Interrupted, stop_signals
+from regard.training.stopping import Interrupted, StopRequest, stop_signals
 
 TASK_STATE = "task//"  # before the names of tensors that a task keeps from step to step
 AHEAD = 2  # batches that are made before they are needed, where that takes time
@@ -83,6 +83,7 @@ class Loop:
                 "set training.accumulate = 1 and run one process"
             )
         self.progress = Progress()
+        self.stopping = StopRequest()
         self.collating = 0.0  # seconds spent on the next step's batches, which are part of what it takes
         self.precision = choose_precision(self.config.precision, self.device)
         self.optimizer = self.config.optimizer.build(self.model, self.config.learning_rate)
@@ -104,7 +105,7 @@ class Loop:
         """Trains until the last step, an early stop, or an interruption (which saves first)."""
         self.observers.on_start(self.config.steps, self.progress.step)
         self.warn_unused_settings()
-        with stop_signals() as stopping:
+        with stop_signals() as self.stopping:
             for batch in self.batches():
                 self.step(batch)
                 if self.progress.step % self.config.validate_every == 0 or self.is_over:
@@ -113,7 +114,7 @@ class Loop:
                     self.save()
                 if self.is_over:
                     break
-                if self.ranks.any(stopping.is_set()):
+                if self.ranks.any(self.stopping.is_set()):
                     if self.progress.step % self.config.checkpoint_every:
                         self.save()
                     raise Interrupted(self.progress.step)
@@ -304,6 +305,8 @@ class Loop:
         own = batches[self.ranks.rank :: self.ranks.world]
         share = 1 if own else 0
         for indices in own or batches[:1]:  # a rank without work must still send the same names
+            if self.stopping.is_new():
+                self.observers.on_message("stopping once this is measured and saved; Ctrl-C again stops at once")
             sums = self.sums(self.task.collate(examples.at(indices)))
             for name, value in sums.sums.items():
                 totals[name] = totals.get(name, 0.0) + float(value) * share

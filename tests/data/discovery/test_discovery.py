@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from regard.data.discovery.found import Hints, LengthSummary, percent
-from regard.data.discovery.given import Given, role_of, without_role
+from regard.data.discovery.given import GivenFiles, role_of, without_role
 from regard.data.discovery.looking import discoverers
 from regard.data.discovery.measuring import EvenSample, Repeats, text_facts
 from tests.data.discovery.looked import write
@@ -89,6 +89,6 @@ def test_no_discoverer_trips_over_files_that_it_does_not_know(tmp_path: Path) ->
     write(tmp_path, {f"{folder}{name}": held for name, held in ODD.items() for folder in ("", "a/", "b/c/")})
     groups = [[tmp_path], [tmp_path / "train.de", tmp_path / "train.en"], *([tmp_path / name] for name in ODD)]
     for paths in groups:
-        named = Given.of(paths)
+        named = GivenFiles.of(paths)
         for one in discoverers():
             assert one.recognises(named, Hints()) in (True, False)

@@ -13,7 +13,7 @@ from regard.core.config import parse
 from regard.core.errors import DataError, RecipeError
 from regard.data import DATA
 from regard.data.corpus import Corpus, Pair
-from regard.data.examples import Asked, Labelled, Reference, Tagged, Unlabelled
+from regard.data.examples import Labelled, QuestionExample, Reference, Tagged, Unlabelled
 from regard.data.ledger import Ledger
 from regard.data.sources.entries import Entry, matching
 from regard.data.texts import Text, TextInMemory, documents
@@ -60,7 +60,7 @@ def words(corpus: Corpus[Any], split: str = "train") -> list[str]:
         Labelled: lambda one: one.text,
         Unlabelled: lambda one: one.text,
         Tagged: lambda one: one.words[0],
-        Asked: lambda one: one.context,
+        QuestionExample: lambda one: one.context,
     }
     return ["".join(one.blocks()).strip() if isinstance(one, Text) else told[type(one)](one)
             for one in corpus.splits[split]]  # fmt: skip
@@ -299,7 +299,7 @@ def test_the_name_of_a_folder_is_no_pattern(kind: str, tmp_path: Path) -> None:
         Labelled("a", "x", "b"),
         Unlabelled("a", 3, "f"),
         Tagged(("a", "b"), ("X", "Y"), 3, "f"),
-        Asked("q", "c d", (Reference("c", 0), Reference("d", 2)), 3, "f"),
+        QuestionExample("q", "c d", (Reference("c", 0), Reference("d", 2)), 3, "f"),
     ],
 )
 def test_an_example_is_the_same_after_a_way_through_json(example: Any) -> None:
@@ -387,7 +387,7 @@ def test_pairs_have_two_streams_of_texts_and_others_one() -> None:
     pairs = Corpus({"train": (Pair("a", "A"), Pair("b", "B"))}, Ledger())
     assert [list(stream) for stream in pairs.training_texts(joint=False)] == [["a", "b"], ["A", "B"]]
     assert [list(stream) for stream in pairs.training_texts(joint=True)] == [["a", "A", "b", "B"]]
-    asked = Corpus({"train": (Asked("q", "c"),)}, Ledger())
+    asked = Corpus({"train": (QuestionExample("q", "c"),)}, Ledger())
     assert [list(stream) for stream in asked.training_texts(joint=False)] == [["q", "c"]]
     with pytest.raises(DataError, match="a tokenizer learns from texts, and these examples"):
         Corpus({"train": (Picture(),)}, Ledger()).training_texts(joint=True)

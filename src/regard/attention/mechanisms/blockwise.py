@@ -11,7 +11,6 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from regard.attention import AttentionContext, MechanismPart, formulas
-from regard.attention.cache import AttentionCache
 from regard.attention.kernels import by_hand
 from regard.attention.masks import Mask
 from regard.attention.mechanism import MatrixMechanism
@@ -39,10 +38,7 @@ class Blockwise(MatrixMechanism):
         super().__init__()
         self.block = block
 
-    def forward(
-        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None,
-        cache: AttentionCache | None = None,
-    ) -> Tensor:  # fmt: skip
+    def read(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
         if not by_hand(bias):
             return scaled_dot_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
         q_BHTK, k_BHSK, v_BHSV = _one_type(q_BHTK, k_BHSK, v_BHSV)

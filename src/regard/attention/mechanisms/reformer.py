@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import ClassVar
 
 import torch
 from pydantic import Field, field_validator
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from regard.attention import AttentionContext, MechanismPart
 from regard.attention.cache import Cache
 from regard.attention.formulas import scaled_dot_scores
-from regard.attention.hashing import buckets_of, cells_of, factors_of, ranks_of, sees
+from regard.attention.hashing import buckets_of, cells_of, factors_of, sees
 from regard.attention.masks import Mask
 from regard.attention.softmax import softmax_weights
 from regard.core.errors import OptionError
@@ -22,6 +24,7 @@ from regard.core.seams import Mechanism
 
 ALONE = -1e5  # the score of a place with itself: it counts where nothing else can be seen
 HIDDEN = -1e9
+NOBODY = -9  # a cell that none sees
 
 
 class Reformer(nn.Module):
@@ -118,7 +121,7 @@ class Reformer(nn.Module):
         limits_N = None if mask.lengths_B is None else mask.lengths_B.repeat_interleave(heads)
         outs, sums = [], []
         for number in range(self.rounds):
-            grid = chunked(buckets_NSR[..., number], self.chunk)
+            grid = sorted_by_bucket(buckets_NSR[..., number], self.chunk)
             asked = (q_NSK, k_NSK, v_NSV, cells_NSR, number, grid, mask.causal, limits_N)
             out_NSV, sum_NS = checkpoint(one_round, *asked, use_reentrant=False)
             outs.append(out_NSV)
@@ -130,23 +133,17 @@ class Reformer(nn.Module):
         return out_NSV.view(*q.shape[:-1], -1)
 
 
-def chunked(buckets_NS: Tensor, chunk: int) -> tuple[Tensor, Tensor]:
-    """The places in each chunk of each bucket, and the slot of each place: places_NCM (−1: nobody), slots_NS.
+def sorted_by_bucket(buckets_NS: Tensor, block: int) -> tuple[Tensor, Tensor]:
+    """The places, bucket after bucket, in blocks (−1: nobody), and where each place went: places_NCM, slots_NS.
 
-    Chunks of a bucket stand side by side, and an empty one between two buckets.
+    However buckets lie across blocks: a chunk and the one before it are at most two blocks away, so that no room is
+    lost where a bucket holds little.
     """
     rows, length = buckets_NS.shape
-    ranks_NS, _ = ranks_of(buckets_NS)
-    most = int(buckets_NS.max()) + 1
-    counts_NB = torch.zeros(rows, most, dtype=torch.long, device=buckets_NS.device)
-    counts_NB.scatter_add_(1, buckets_NS, torch.ones_like(buckets_NS))
-    cells_NB = torch.where(counts_NB > 0, (counts_NB + chunk - 1) // chunk + 1, 0)
-    starts_NB = cells_NB.cumsum(1) - cells_NB
-    slots_NS = starts_NB.gather(1, buckets_NS) * chunk + ranks_NS
-    cells = int(cells_NB.sum(1).max())
-    places_NX = torch.full((rows, cells * chunk), -1, device=buckets_NS.device)
-    places_NX.scatter_(1, slots_NS, torch.arange(length, device=buckets_NS.device).expand(rows, -1))
-    return places_NX.view(rows, cells, chunk), slots_NS
+    order_NS = buckets_NS.argsort(dim=-1, stable=True)
+    counted_S = torch.arange(length, device=buckets_NS.device).expand(rows, -1)
+    slots_NS = torch.empty_like(order_NS).scatter_(-1, order_NS, counted_S)
+    return functional.pad(order_NS, (0, -length % block), value=-1).view(rows, -1, block), slots_NS
 
 
 def one_round(
@@ -163,21 +160,22 @@ def one_round(
         return x_NSC.gather(1, wanted).view(rows, cells, chunk, -1)
 
     def seen(x_NCM: Tensor, empty: int | float) -> Tensor:
-        """Of every chunk the one before it, itself and, where one may look ahead, the one after."""
-        edge = torch.full_like(x_NCM[:, :1], empty)
-        parts = [torch.cat((edge, x_NCM[:, :-1]), 1), x_NCM]
-        return torch.cat(parts if causal else [*parts, torch.cat((x_NCM[:, 1:], edge), 1)], 2)
+        """Of every block the two before it, itself and, where one may look ahead, the two after."""
+        edge = torch.full_like(x_NCM[:, :1], empty).expand(-1, 2, *x_NCM.shape[2:])
+        around = torch.cat((edge, x_NCM) if causal else (edge, x_NCM, edge), 1)
+        return torch.cat([around[:, shift : shift + cells] for shift in range(3 if causal else 5)], 2)
 
     keys_NCX = seen(places_NCM, -1)
     scores_NCMX = placed(q_NSK) @ seen(placed(k_NSK), 0.0).mT / math.sqrt(q_NSK.shape[-1])
-    hidden = keys_NCX[:, :, None] < 0
+    own_NCM = placed(cells_NSR)
+    hidden = (keys_NCX[:, :, None] < 0) | ~sees_block(own_NCM[..., number], seen, causal)
     if causal:
         hidden = hidden | (keys_NCX[:, :, None] > places_NCM[..., None])
     if limits_N is not None:
         hidden = hidden | (keys_NCX >= limits_N[:, None, None])[:, :, None]
     scores_NCMX = scores_NCMX.masked_fill(keys_NCX[:, :, None] == places_NCM[..., None], ALONE)
     if cells_NSR.shape[-1] > 1:
-        scores_NCMX = scores_NCMX - times_found(placed(cells_NSR), seen, number, causal).log()
+        scores_NCMX = scores_NCMX - times_found(own_NCM, seen, causal).log()
     scores_NCMX = scores_NCMX.masked_fill(hidden, HIDDEN)
     most_NCM1 = scores_NCMX.detach().amax(-1, keepdim=True)
     weights_NCMX = (scores_NCMX - most_NCM1).exp().masked_fill(hidden, 0.0)
@@ -188,16 +186,15 @@ def one_round(
     return out_NCMV.flatten(1, 2).gather(1, back), sums_NCM.flatten(1).gather(1, slots_NS)
 
 
-def times_found(cells_NCMR: Tensor, seen: object, number: int, causal: bool) -> Tensor:
+def sees_block(cells_NCM: Tensor, seen: Callable[[Tensor, int], Tensor], causal: bool) -> Tensor:
+    """Whether a query's chunk sees a key's, for the keys around each block."""
+    return sees(cells_NCM[..., None], seen(cells_NCM, NOBODY)[:, :, None], ahead=not causal)
+
+
+def times_found(cells_NCMR: Tensor, seen: Callable[[Tensor, int], Tensor], causal: bool) -> Tensor:
     """In how many rounds a query sees a key, by which what it adds in each of them is divided."""
-    assert callable(seen)
-    total: Tensor | None = None
-    for other in range(cells_NCMR.shape[-1]):
-        own_NCM = cells_NCMR[..., other]
-        found = sees(own_NCM[..., None], seen(own_NCM, -9)[:, :, None], ahead=not causal).float()
-        total = found if total is None else total + found
-    assert total is not None
-    return total.clamp(min=1.0)
+    rounds = [sees_block(cells_NCM, seen, causal) for cells_NCM in cells_NCMR.unbind(-1)]
+    return torch.stack(rounds).sum(0).clamp(min=1).float()
 
 
 def places_of(mask: Mask, queries: int, device: torch.device) -> Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from regard.core.answers import LabelAnswer, NumberAnswer, NumbersAnswer, SpanAnswer, TagsAnswer
+from regard.core.answers import Answer, LabelAnswer, NumberAnswer, NumbersAnswer, SpanAnswer, TagsAnswer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from regard.core.yardsticks import Yardstick
     from regard.data.corpus import Corpus, Pair
     from regard.decoding.engine import TorchEngine
-    from regard.layers.distillation_loss import Softening
+    from regard.layers.losses.distillation import Softening
     from regard.tasks.masked.filling import Filling
     from regard.tasks.metrics.bleu import Comparison
     from regard.tasks.running.continuation import Continuation
@@ -150,6 +150,15 @@ class EstimatesNumbers(Protocol):
     """Says of an input one number, or a few."""
 
     def estimate(self, session: Session, inputs: Sequence[Any]) -> list[NumberAnswer]: ...
+
+
+@runtime_checkable
+class Transcribes(Protocol):
+    """Writes down what is heard."""
+
+    def transcribe(self, session: Session, inputs: Sequence[Any]) -> list[list[Answer]]:
+        """For each input its texts, the most probable first."""
+        ...
 
 
 @runtime_checkable

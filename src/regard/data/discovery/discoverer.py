@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from regard.data.discovery.found import Discovery, Hints
-from regard.data.discovery.given import Given
+from regard.data.discovery.given import GivenFiles
 
 
 class Discoverer(Protocol):
@@ -16,6 +16,6 @@ class Discoverer(Protocol):
     tasks: tuple[str, ...]  # that can be learned from it, the usual one first
     columns: tuple[str, ...] = ()  # the hints for columns that mean something in it
 
-    def recognises(self, given: Given, hints: Hints) -> bool: ...
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool: ...
 
-    def discover(self, given: Given, hints: Hints) -> Discovery: ...
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery: ...

@@ -12,7 +12,7 @@ from regard.data.discovery import DISCOVERERS
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.found import Discovery, Hints, option
-from regard.data.discovery.given import Given, listed
+from regard.data.discovery.given import GivenFiles, listed
 
 NO_HINTS = Hints()
 
@@ -27,7 +27,7 @@ def discover(paths: Sequence[Path], hints: Hints = NO_HINTS) -> Discovery:
             f"task {hints.task!r}{nearest(hints.task, tasks)} cannot be set up from files alone; those that can: "
             f"{', '.join(tasks)}. For another, write a recipe"
         )
-    given = Given.of(paths)
+    given = GivenFiles.of(paths)
     for one in known:
         if (not hints.task or hints.task in one.tasks) and one.recognises(given, hints):
             check_columns(one, given, hints)
@@ -42,7 +42,7 @@ def discover(paths: Sequence[Path], hints: Hints = NO_HINTS) -> Discovery:
     )
 
 
-def check_columns(found: Discoverer, given: Given, hints: Hints) -> None:
+def check_columns(found: Discoverer, given: GivenFiles, hints: Hints) -> None:
     idle = [option(name) for name in hints.columns() if name not in found.columns]
     if idle:
         raise DataError(
@@ -51,7 +51,7 @@ def check_columns(found: Discoverer, given: Given, hints: Hints) -> None:
         )
 
 
-def unfit(given: Given, hints: Hints, known: Sequence[Discoverer]) -> DataError:
+def unfit(given: GivenFiles, hints: Hints, known: Sequence[Discoverer]) -> DataError:
     """A task that the files are not for."""
     found = next((one for one in known if one.recognises(given, Hints())), None)
     needed = "; or ".join(one.what for one in known if hints.task in one.tasks)

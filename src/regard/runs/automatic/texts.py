@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.core import rules
-from regard.data.discovery.found import Discovery, TextFacts
+from regard.data.discovery.found import Discovery, TextFacts, numbered
 from regard.runs.automatic.proposal import Decision, Proposal, Size
 
 LITTLE_PER_LABEL = (
@@ -52,10 +52,11 @@ def tagging(found: Discovery) -> Proposal:
     decisions = [
         *_encoder(text.characters_total),
         Decision("task.kind", "tagging", f"{len(found.labels):,} tags"),
-        Decision("task.max_length", rules.reading_length(text.words.p99, 0), "tokens; longer texts in windows"),
+        Decision("task.max_length", rules.reading_length(text.words.p99, 0, rules.vocabulary(text.characters_total)),
+                 "tokens; longer texts in windows"),
         *LITTLE_PER_LABEL,
         *training(),
-    ]
+    ]  # fmt: skip
     return Proposal(found.data, tuple(decisions), _encoder_sizes(), rules.EPOCHS_OF_TAGS)
 
 
@@ -68,12 +69,14 @@ def language_model(found: Discovery) -> Proposal:
     else:
         tokenizer = [
             Decision("tokenizer.kind", "bpe", "frequent words whole, rare ones in pieces"),
-            _vocabulary(text.characters_total),
-        ]
+            Decision("tokenizer.vocabulary", rules.vocabulary_of_running_text(text.characters_total),
+                     f"for {text.characters_total:,} characters; each position is compared with all of them"),
+        ]  # fmt: skip
     decisions = [
         *tokenizer,
         Decision("model.kind", "llama", "a decoder that predicts the next token; it can be exported"),
         Decision("model.tied", "output", "one matrix for input and output embeddings"),
+        Decision("model.head_norm", {"kind": "rms"}, "scores stay small at large learning rates"),
         Decision("task.kind", "language-model", "running text, no labels"),
         Decision("task.max_length", 256),
         *training(),
@@ -81,9 +84,9 @@ def language_model(found: Discovery) -> Proposal:
         Decision("decoding.kind", "sampling", "every token is drawn at random by its probability"),
         Decision("decoding.temperature", 0.8),
     ]
-    sizes = [Size(f"{layers} layers, width {width}", {"model.layers": layers, "model.width": width})
+    sizes = [Size(f"{numbered(layers, 'layer')}, width {width}", {"model.layers": layers, "model.width": width})
              for layers, width in rules.LADDER]  # fmt: skip
-    return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_TEXT)
+    return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_TEXT, rules.POSITIONS_OF_A_TOKEN)
 
 
 def regression(found: Discovery) -> Proposal:
@@ -103,10 +106,12 @@ def embedding(found: Discovery) -> Proposal:
     """A vector for every text: an encoder, which learns from texts that belong together."""
     source, target = _texts(found.inputs), _texts(found.outputs)
     longest = max(source, target, key=lambda one: (one.words.p95, one.characters.p95))
+    characters = source.characters_total + target.characters_total
     decisions = [
-        *_encoder(source.characters_total + target.characters_total),
+        *_encoder(characters),
         Decision("task.kind", "embedding", "the two texts of a pair get vectors that are near each other"),
-        Decision("task.max_length", reading_length(longest), f"tokens; 5 % have more than {longest.words.p95:,} words"),
+        Decision("task.max_length", reading_length(longest, rules.vocabulary(characters)),
+                 f"tokens; 5 % have more than {longest.words.p95:,} words"),
         *training(),
         Decision("training.batch_tokens", rules.batch_of_pairs(longest.words.median, source.examples),
                  "the other pairs of a batch are what a text is told apart from"),
@@ -117,7 +122,7 @@ def embedding(found: Discovery) -> Proposal:
 def question_answering(found: Discovery) -> Proposal:
     """Where in a context the answer stands: an encoder and a head."""
     text, answer = _texts(found.inputs), _texts(found.outputs)
-    length = rules.window(text.words.p95)
+    length = rules.window(text.words.p95, rules.vocabulary(text.characters_total))
     decisions = [
         *_encoder(text.characters_total),
         Decision("task.kind", "question-answering", "answers stand in their contexts"),
@@ -211,19 +216,19 @@ def _layered_sizes() -> tuple[Size, ...]:
 
 def _reading(text: TextFacts) -> list[Decision]:
     """How much of a text is read."""
-    length = reading_length(text)
+    length = reading_length(text, rules.vocabulary(text.characters_total))
     told = f"tokens; 5 % of the texts have more than {text.words.p95:,} words"
     ends = Decision("task.keep", "ends", "the start and the end of long texts say most")
     return [Decision("task.max_length", length, told), *([ends] if length >= rules.LONGEST_READING else [])]
 
 
-def reading_length(text: TextFacts) -> int:
-    return rules.reading_length(text.words.p95, text.characters.p95 if not text.spaced else 0)
+def reading_length(text: TextFacts, vocabulary: int) -> int:
+    return rules.reading_length(text.words.p95, text.characters.p95 if not text.spaced else 0, vocabulary)
 
 
 def _encoder_sizes() -> tuple[Size, ...]:
     return tuple(
-        Size(f"{layers} layers, width {width}", {"model.layers": layers, "model.width": width})
+        Size(f"{numbered(layers, 'layer')}, width {width}", {"model.layers": layers, "model.width": width})
         for layers, width in rules.ENCODER_LADDER
     )
 

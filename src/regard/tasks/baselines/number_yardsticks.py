@@ -12,7 +12,7 @@ from regard.core.ports import Arrays
 from regard.core.seams.modality import CountsParts, Modality, ShowsPixels, Summarises
 from regard.core.yardsticks import Yardstick
 from regard.tasks.baselines.bags import character_features, has_few_words, word_features
-from regard.tasks.baselines.counts import fit_columns
+from regard.tasks.baselines.counts import count_features, fit_columns
 from regard.tasks.baselines.ridge import fit_ridge
 from regard.tasks.baselines.sampling import Sample, evenly
 from regard.tasks.baselines.yardsticks import MOST_PICTURES, MOST_PIXELS, Yardsticks, bag_of, pixels_of, texts_of
@@ -75,12 +75,7 @@ def part_columns(modality: Modality, training: Sequence[Any], scored: Sequence[A
     """Whatever the modality counts."""
     if not isinstance(modality, CountsParts):
         return {}
-    own, others = modality.part_counts(training), modality.part_counts(scored)
-    found = {}
-    for name, counts in own.items():
-        columns = fit_columns(counts)
-        found[name] = columns.features(counts), columns.features(others[name])
-    return found
+    return count_features(modality.part_counts(training), modality.part_counts(scored))
 
 
 def summary_columns(modality: Modality, training: Sequence[Any], scored: Sequence[Any]) -> Both:

@@ -12,10 +12,10 @@ from torch.nn import functional
 from regard.core.seams.modality import CountsParts, Modality, Summarises
 from regard.core.yardsticks import Yardstick
 from regard.data.corpus import Pair
-from regard.data.examples import Asked, HasLabel, HasTexts, Tagged
+from regard.data.examples import HasLabel, HasTexts, QuestionExample, Tagged
 from regard.data.trees import Tree
 from regard.tasks.baselines.bags import WeightedWords, character_features, has_few_words, word_features
-from regard.tasks.baselines.counts import fit_columns
+from regard.tasks.baselines.counts import count_features
 from regard.tasks.baselines.lookup import fit_lookup, looked_up
 from regard.tasks.baselines.naive_bayes import fit_naive_bayes
 from regard.tasks.baselines.near_means import fit_nearest_mean
@@ -41,6 +41,8 @@ MOST_SUMMARIES = 5_000
 MOST_PIXELS = 500_000_000
 """Of the training pictures that are decoded, at the size at which the model reads them."""
 MOST_COUNTED = 10_000
+SPREAD_OF_COUNTS = 10.0
+"""Counts that spread less stay as they are; wider ones, sums of numbers among them, would rule all others."""
 SIDE = 28
 """Pixels to a side, to which larger pictures are shrunk."""
 PICTURES_AT_ONCE = 250
@@ -120,12 +122,11 @@ def part_class_yardsticks(
         return {}
     sample, gold_N = evenly(len(training), MOST_COUNTED), places_of(scored, places)
     own = sample.of(training)
+    labels_N, found = places_of(own, places), {}
     counts, others = (modality.part_counts([one.input for one in part]) for part in (own, scored))
-    found = {}
-    for name, counted in counts.items():
-        columns = fit_columns(counted)
-        model = fit_softmax_regression(columns.features(counted), places_of(own, places), len(places))
-        figures = class_figures(model.predict(columns.features(others[name])), gold_N, len(places))
+    for name, (features_NF, others_MF) in count_features(counts, others).items():
+        model = fit_softmax_regression(features_NF, labels_N, len(places), spread=SPREAD_OF_COUNTS)
+        figures = class_figures(model.predict(others_MF), gold_N, len(places))
         found[f"softmax regression on {name}"] = Yardstick(figures, sample.describe("examples"))
     return found
 
@@ -226,7 +227,7 @@ def retrieval_yardsticks(training: Sequence[Pair], scored: Sequence[Pair]) -> Ya
 # -- questions ----------------------------------------------------------------------------------------------------
 
 
-def answer_yardsticks(training: Sequence[Asked], scored: Sequence[Asked]) -> Yardsticks:
+def answer_yardsticks(training: Sequence[QuestionExample], scored: Sequence[QuestionExample]) -> Yardsticks:
     """The words that are nearest to those of the question; where training has such, that there is no answer."""
     sample = within(training, lambda one: len(one.context), MOST_CHARACTERS, MOST_TEXTS)
     own = sample.of(training)

@@ -20,7 +20,7 @@ from regard.data.modalities.both import Modalities
 from regard.tasks import TaskPart
 
 
-class Asked(NamedTuple):
+class PartsItem(NamedTuple):
     """A graph as its modality encodes it, and what is asked of it: ``places`` of nodes (or of pairs of them), and what
     is right for each."""
 
@@ -30,7 +30,7 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class AskedBatch(Batch):
+class PartsBatch(Batch):
     """Graphs, and ``places`` among all their nodes, row after row, that are asked about: asked_M, or pairs_M2."""
 
     inputs: Inputs
@@ -61,7 +61,7 @@ class GraphItems:
         return held[1]
 
 
-class AsksParts(ABC):
+class PartsTask(ABC):
     """What tasks about parts of graphs share: each graph is encoded once, and its parts are asked about in batches."""
 
     additive = True
@@ -77,24 +77,24 @@ class AsksParts(ABC):
         }
 
     @abstractmethod
-    def asked(self, items: GraphItems, one: Any) -> Asked:
+    def asked(self, items: GraphItems, one: Any) -> PartsItem:
         """An example as numbers."""
 
     def ports(self) -> Ports:
         return self.modalities.ports()
 
-    def collate(self, items: Sequence[Asked]) -> AskedBatch:
+    def collate(self, items: Sequence[PartsItem]) -> PartsBatch:
         inputs = self.modality.collate([one.item for one in items])
         places = torch.from_numpy(flat_places(items, inputs.values.shape[1]))
         gold_M = torch.from_numpy(np.concatenate([one.gold_M for one in items]))
-        return AskedBatch(inputs, places, gold_M, sum(self.modality.size(one.item) for one in items))
+        return PartsBatch(inputs, places, gold_M, sum(self.modality.size(one.item) for one in items))
 
 
-def gathered(modality: Modality, items: Sequence[Asked]) -> Examples:
+def gathered(modality: Modality, items: Sequence[PartsItem]) -> Examples:
     sizes = [modality.size(one.item) for one in items]
     return Examples(items, np.array(sizes, np.int64).reshape(-1, 1))
 
 
-def flat_places(items: Sequence[Asked], longest: int) -> np.ndarray:
+def flat_places(items: Sequence[PartsItem], longest: int) -> np.ndarray:
     """Their places, where the nodes of all rows stand one after another, each row padded to the longest."""
     return np.concatenate([one.places + row * longest for row, one in enumerate(items)])

@@ -14,7 +14,7 @@ from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.files import picture_facts, sound_facts
 from regard.data.discovery.found import Discovery, Hints, numbered
-from regard.data.discovery.given import TRAIN, Given, SplitFiles, ending, listed, role_of_word, role_word
+from regard.data.discovery.given import TRAIN, GivenFiles, SplitFiles, ending, listed, role_of_word, role_word
 from regard.data.discovery.tables.columns import PICTURE_ENDINGS
 from regard.data.discovery.tally import Findings, Measure, Seen, Tally, given_text
 from regard.data.modalities.audio.decoding import SUFFIXES as SOUND_ENDINGS
@@ -39,7 +39,7 @@ class ClassFolders(NamedTuple):
     aside: tuple[Path, ...] = ()
 
 
-def class_folders(given: Given, fits: Fits) -> ClassFolders | None:
+def class_folders(given: GivenFiles, fits: Fits) -> ClassFolders | None:
     """Where the one folder that was named, or those in it that are called like splits, have a folder for each class;
     None where files that ``fits`` accepts are not so."""
     folder = given.folder
@@ -73,7 +73,7 @@ def check_classes(folder: Path, labels: Sequence[str], what: str) -> None:
 
 
 def gathered(
-    found: ClassFolders, kind: str, tallies: Mapping[str, Tally], measure: Measure, given: Given, what: str
+    found: ClassFolders, kind: str, tallies: Mapping[str, Tally], measure: Measure, given: GivenFiles, what: str
 ) -> Discovery:
     """The discovery of folders whose files have gone by."""
     train = found.splits[TRAIN]
@@ -104,10 +104,10 @@ class OpenedFolders(Discoverer):
     def fits(self, path: Path) -> bool:
         return path.suffix.lower() in self.endings
 
-    def recognises(self, given: Given, hints: Hints) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         return class_folders(given, self.fits) is not None
 
-    def discover(self, given: Given, hints: Hints) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         found = class_folders(given, self.fits)
         assert found is not None
         tallies = {split: Tally() for split in found.splits}
@@ -134,7 +134,7 @@ class TextFolders(Discoverer):
     what = "text files in a folder for each class"
     tasks: tuple[str, ...] = ("classification",)
 
-    def recognises(self, given: Given, hints: Hints) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         found = class_folders(given, is_text)
         if found is None or hints.task == "classification":
             return found is not None
@@ -143,7 +143,7 @@ class TextFolders(Discoverer):
         loose = any(path.parent == train for path in given.files)
         return len(labels) >= FEWEST and min(labels.values()) >= FEWEST_TEXTS and not loose
 
-    def discover(self, given: Given, hints: Hints) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         found = class_folders(given, is_text)
         assert found is not None
         tallies = {split: Tally() for split in found.splits}

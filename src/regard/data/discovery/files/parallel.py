@@ -12,7 +12,7 @@ from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.found import Discovery, Hints, numbered
-from regard.data.discovery.given import TRAIN, Given, SplitFiles, ending, listed, siblings
+from regard.data.discovery.given import TRAIN, GivenFiles, SplitFiles, ending, listed, siblings
 from regard.data.discovery.tables.names import PAIRS, SIDES, is_language
 from regard.data.discovery.tally import Findings, Seen, Tally
 from regard.data.readers import COMPRESSIONS, stream_lines
@@ -51,12 +51,12 @@ class ParallelFiles(Discoverer):
     tasks: tuple[str, ...] = ("translation", "embedding")
     columns: tuple[str, ...] = ("source_column", "target_column")
 
-    def recognises(self, given: Given, hints: Hints) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         if hints.task in self.tasks and given.folder is None and len(given.files) == 2:
             return True
         return bool(sides_of(given.files)) or (len(given.files) == 2 and named_alike(given.files) is not None)
 
-    def discover(self, given: Given, hints: Hints) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         found = pairing(given, hints)
         tallies = {split: Tally() for split in found.splits}
         observations = []
@@ -116,7 +116,7 @@ def named_alike(files: Sequence[Path]) -> tuple[Path, Path] | None:
     return (first, second) if lines[0] == lines[1] > 1 else None
 
 
-def pairing(given: Given, hints: Hints) -> Pairing:
+def pairing(given: GivenFiles, hints: Hints) -> Pairing:
     stems = sides_of(given.files)
     if not stems:
         first, second = given.files
@@ -155,7 +155,7 @@ def _same(side: Side, other: Side | None) -> bool:
     return other is not None and other.stem == side.stem
 
 
-def direction(sides: Sequence[str], given: Given, hints: Hints) -> tuple[str, str, str]:
+def direction(sides: Sequence[str], given: GivenFiles, hints: Hints) -> tuple[str, str, str]:
     """The source's side and the target's, and why."""
     wished = (hints.source_column, hints.target_column)
     for name in filter(None, wished):

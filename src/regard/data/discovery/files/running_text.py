@@ -16,7 +16,7 @@ from regard.data.discovery.given import (
     TEST,
     TRAIN,
     VALIDATION,
-    Given,
+    GivenFiles,
     SplitFiles,
     ending,
     listed,
@@ -46,10 +46,10 @@ class RunningText(Discoverer):
     what = "running text"
     tasks = LANGUAGE_MODELS
 
-    def recognises(self, given: Given, hints: Hints) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         return bool(texts_among(given))
 
-    def discover(self, given: Given, hints: Hints) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         paths = texts_among(given)
         packed = [path for path in paths if path.suffix in COMPRESSIONS]
         if packed:
@@ -93,7 +93,7 @@ class RunningText(Discoverer):
         )  # fmt: skip
 
 
-def texts_among(given: Given) -> list[Path]:
+def texts_among(given: GivenFiles) -> list[Path]:
     """Of a folder's files those of the endings that its texts have; of named files all."""
     fitting = [path for path in given.files if ending(path) not in NO_TEXTS]
     return fitting if given.folder is None or len(fitting) < len(given.files) else [*given.files]
@@ -119,7 +119,7 @@ def set_aside(train: dict[Path, TextFile], named: set[str]) -> tuple[dict[str, f
     return shares, reasons, []
 
 
-def named(paths: Sequence[Path], given: Given) -> list[str]:
+def named(paths: Sequence[Path], given: GivenFiles) -> list[str]:
     """How a recipe names these files: one by one, or by a pattern where there are many and it finds exactly them."""
     if given.folder is None or len(paths) <= FEW:
         return [str(path) for path in paths]

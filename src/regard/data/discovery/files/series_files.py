@@ -8,7 +8,7 @@ from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.files.graph_files import counted
 from regard.data.discovery.found import Discovery, Hints, LengthSummary, SeriesFacts, numbered
-from regard.data.discovery.given import TRAIN, Given, SplitFiles, ending
+from regard.data.discovery.given import TRAIN, GivenFiles, SplitFiles, ending
 from regard.data.discovery.measuring import Counted
 from regard.data.discovery.tally import Findings, Seen, Tally
 from regard.data.ledger import Ledger
@@ -23,10 +23,10 @@ class LabelledSeriesFiles(Discoverer):
     what = "series with classes, in .ts files"
     tasks: tuple[str, ...] = ("classification",)
 
-    def recognises(self, given: Given, hints: Hints) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         return bool(given.files) and all(ending(path) == ENDING for path in given.files)
 
-    def discover(self, given: Given, hints: Hints) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         files = SplitFiles.of(given, given.files)
         tallies: dict[str, Tally] = {split: Tally() for split in files.by_name()}
         series: list[Any] = []

@@ -62,6 +62,14 @@ class Columns:
         return DataError(f"{self.where}: {what}. Its columns: {self.seen()}. Say which with one of:\n{told}")
 
 
+def hardly_recur(column: Column) -> str:
+    """Why a column that is called as labels are has none."""
+    return (
+        f"{column.name!r} is called as labels are, but {column.distinct:,} of {column.filled:,} values are different, "
+        "so there is little to learn about each of them as a label"
+    )
+
+
 def quoted(name: str) -> str:
     """As it is typed in a shell."""
     return name if name.replace("_", "").replace("-", "").isalnum() else f"'{name}'"

@@ -9,9 +9,18 @@ from itertools import permutations
 from regard.core.config import nearest
 from regard.core.errors import DataError
 from regard.data.discovery.found import Hints, option
-from regard.data.discovery.tables.asking import BOTH_SIDES, Columns, quoted
+from regard.data.discovery.tables.asking import BOTH_SIDES, Columns, hardly_recur, quoted
 from regard.data.discovery.tables.columns import Column
-from regard.data.discovery.tables.names import LABELS, PICTURES, SOUNDS, TEXTS, TWO_TEXTS, first_known, known_pair
+from regard.data.discovery.tables.names import (
+    LABELS,
+    ONLY_LABELS,
+    PICTURES,
+    SOUNDS,
+    TEXTS,
+    TWO_TEXTS,
+    first_known,
+    known_pair,
+)
 from regard.data.discovery.tables.structured import REGRESSION, STRUCTURED, Alike, Choice, never
 
 CLASSIFICATION, TRANSLATION, EMBEDDING = "classification", "translation", "embedding"
@@ -84,10 +93,15 @@ class Chooser:
         pair = known_pair(self.of(*ANY_TEXT)) if texts else None
         if self.of("picture", "sound") and (labels or self.of("number")) and not texts:
             return self.labelled()
+        if pair and not labels and {*pair} == {*texts} and not self.hints.text_column:
+            return self.pairs(TRANSLATION)  # whatever numbers are beside, such as how frequent a word is
         if texts and not labels and len(self.of("number")) == 1 and not self.of("short"):
             return self.labelled(REGRESSION)
         if pair and not labels and set(texts) <= set(pair) and not self.hints.text_column:
             return self.pairs(TRANSLATION)
+        called = first_known(self.of("text", "short", "key"), ONLY_LABELS)
+        if called and not labels and called != self.hints.text_column:
+            raise self.unclear(hardly_recur(self.columns[called]))
         if self.hints.text_column or len(texts) == 1:
             if labels:
                 return self.labelled()

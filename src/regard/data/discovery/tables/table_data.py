@@ -12,7 +12,7 @@ from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.files import picture_facts, sound_facts
 from regard.data.discovery.found import Discovery, Hints, numbered
-from regard.data.discovery.given import Given, SplitFiles, ending, listed
+from regard.data.discovery.given import GivenFiles, SplitFiles, ending, listed
 from regard.data.discovery.tables.choosing import TABLE_TASKS, Chooser
 from regard.data.discovery.tables.columns import PICTURE_ENDINGS, columns_of, mostly
 from regard.data.discovery.tables.opening import Dialect, Table, cell_text, is_table, read_table_of
@@ -38,13 +38,13 @@ class Tables(Discoverer):
     tasks = TABLE_TASKS
     columns: tuple[str, ...] = tuple(one.name for one in fields(Hints) if one.name != "task")
 
-    def recognises(self, given: Given, hints: Hints) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         files = [path for path in given.files if ending(path) not in PICTURE_ENDINGS]
         tables = table_files(files)
         most = given.folder is not None and 2 * len(tables) >= len(files)
         return bool(tables) and (most or len(tables) == len(files))
 
-    def discover(self, given: Given, hints: Hints) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         tables = table_files(given.files)
         files = SplitFiles.of(given, tables)
         first = read_table_of(files.train[0], [*hints.columns().values()])

@@ -11,7 +11,7 @@ from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.files.graph_files import counted
 from regard.data.discovery.found import Discovery, Hints, LengthSummary, SeriesFacts, numbered
-from regard.data.discovery.given import SPLITS, TRAIN, Given, SplitFiles, ending, split_table
+from regard.data.discovery.given import SPLITS, TRAIN, GivenFiles, SplitFiles, ending, split_table
 from regard.data.discovery.tables.columns import Column, is_number, judged, mostly
 from regard.data.discovery.tables.header import has_names
 from regard.data.discovery.tables.opening import dialect_of, records
@@ -34,12 +34,12 @@ class TimedTables(Discoverer):
     what = "a table with a column of times and columns of numbers"
     tasks: tuple[str, ...] = (FORECASTING,)
 
-    def recognises(self, given: Given, hints: Hints) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         if hints.columns() or not given.files:
             return False
         return all(ending(path) in SEPARATORS for path in given.files) and all(map(is_timed, given.files[:10]))
 
-    def discover(self, given: Given, hints: Hints) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         files = SplitFiles.of(given, given.files)
         by_name = files.by_name()
         read: dict[str, list[ReadSeries]] = {}

@@ -81,7 +81,7 @@ class LabelledNodes(OfParts):
 
 
 @dataclass(frozen=True, slots=True)
-class AskedEdges(OfParts):
+class LabelledEdges(OfParts):
     """A graph without some of its edges, and pairs of nodes; of each is said whether they were joined. Where no pairs
     are named they are drawn anew in every epoch: edges of the graph, which are then hidden, and as many pairs without
     one."""

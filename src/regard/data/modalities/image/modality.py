@@ -164,7 +164,7 @@ class ImageModality:
     augmentation: Augmentation
 
     lazy = True
-    at_once = 512
+    batch_positions = 512
     max_length = 0
     name = "picture"
 

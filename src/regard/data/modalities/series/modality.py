@@ -68,7 +68,7 @@ class SeriesModality:
     learned: Learned
 
     lazy = False
-    at_once = 1 << 15
+    batch_positions = 1 << 15
     max_length = 0
     name = "series"
 
