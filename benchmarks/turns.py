@@ -18,15 +18,19 @@ PATIENCE = 150
 class Trainer:
     """A process that says ``ready``, and then, for each line that it is given, how much a second it trained."""
 
-    def __init__(self, script: Path, *arguments: str) -> None:
+    def __init__(self, script: Path, *arguments: str, python: str | Path = sys.executable) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, script, *arguments],
+            [python, script, *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         )  # fmt: skip
 
     def is_ready(self) -> bool:
+        return self.first_line() == "ready"
+
+    def first_line(self) -> str:
+        """``ready``, or why it is not."""
         found, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
-        return bool(found) and self.process.stdout.readline() == "ready\n"  # type: ignore[union-attr]
+        return self.process.stdout.readline().strip() if found else f"not ready after {PATIENCE} s"  # type: ignore[union-attr]
 
     def turn(self) -> float:
         """So much a second."""

@@ -16,6 +16,7 @@ from regard.runs.recipe import Recipe, recipes
 
 VERBS = (
     "demo", "train", "evaluate", "predict", "compare", "check", "import", "export", "search", "recipes",
+    "measure", "measure attention", "prune",
     "recipes list", "recipes show",
 )  # fmt: skip
 

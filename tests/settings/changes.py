@@ -63,6 +63,7 @@ SPLITS = ("train", "validation", "test", "other_splits")
 NO_VALIDATION: Tree = {"data.validation_size": None, "data.validation_share": None}
 BESIDE: dict[str, Tree] = {
     "tokenizer=*": {"data": {"kind": "small-world", **WORLD}},
+    "*attention=reformer.*": {"model.projection": {"kind": "shared"}},
     "*=alternating.pattern": {"model.attention.local": {"kind": "window", "size": 2}},
     "*=grid.rows": {"model.position.columns": 2},
     "data=graph-nodes.validation": {"data.validation_size": 0},

@@ -39,7 +39,9 @@ MODEL_TABLES: dict[str, Tree] = {
     "fixed-context": {"embedding": {"width": 8}}, "bahdanau": {"embedding": {"width": 8}},
     "luong": {"embedding": {"width": 8}}, "convolution": {"encoder_layers": 1, "decoder_layers": 1},
     "transformer": {"encoder_layers": 1, "decoder_layers": 1, "heads": 2}, "recurrent": {"embedding": {"width": 8}},
-    "gpt": {"layers": 1, "heads": 2}, "llama": {"layers": 1, "heads": 2}, "bert": {"layers": 1, "heads": 2},
+    "gpt": {"layers": 1, "heads": 2}, "llama": {"layers": 1, "heads": 2}, "transformer-xl": {"layers": 1, "heads": 2},
+    "bert": {"layers": 1, "heads": 2},
+    "hierarchical": {"layers": 1, "heads": 2, "part": 4, "summary_layers": 1},
     "vit": {"layers": 1, "heads": 2, "front": {"kind": "patches", "size": 4}},
     "graph-transformer": {"layers": 1, "heads": 2},
 }  # fmt: skip
@@ -48,6 +50,7 @@ PART_TABLES: dict[str, Tree] = {
     "attention=longformer": {"size": 3}, "attention=sinks": {"size": 3, "sinks": 1},
     "attention=blockwise": {"block": 2}, "attention=block-sparse": {"block": 3}, "attention=bigbird": {"block": 2},
     "attention=top-k": {"keys": 2}, "attention=linformer": {"rows": 3, "max_length": 16},
+    "attention=reformer": {"buckets": 4, "chunk": 2, "rounds": 2},
     "attention=performer": {"features": 8}, "scaling=llama3": {"trained": 4}, "features=waveform": {"hop": 0.05},
     "features=log-mel": {"bins": 8}, "front=hierarchy": {"sizes": [4, 2]}, "front=convolution": {"channels": [4, 6]},
     "front=patches": {"size": 4}, "embedding=learned": {"width": 8}, "adjacency=mask": {"heads": 1},
@@ -67,7 +70,8 @@ MODEL_OF_TASK = {
     "node-classification": "graph-transformer", "link-prediction": "graph-transformer",
 }  # fmt: skip
 TASK_OF_MODEL = {
-    "recurrent": "language-model", "gpt": "language-model", "llama": "language-model", "bert": "classification",
+    "recurrent": "language-model", "gpt": "language-model", "llama": "language-model",
+    "transformer-xl": "language-model", "bert": "classification", "hierarchical": "classification",
     "vit": "classification", "graph-transformer": "classification",
 }  # fmt: skip
 DATA_OF_MODEL = {"vit": "pictures", "graph-transformer": "graphs"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from regard.core.config import Choices, Part
 
@@ -41,6 +41,9 @@ class ScalingPart(Part):
 
 class FeedForwardPart(Part):
     """Settings of the network that works on every position by itself."""
+
+    hands_over: ClassVar[bool] = False
+    """Whether a pass leaves something behind beside its output (what is added to the loss, what is counted)."""
 
     def settled(self, model_width: int) -> Self:
         """The same in a model of this width, nothing left to be decided."""

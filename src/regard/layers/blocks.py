@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -117,7 +117,7 @@ def network_of(feed_forward: nn.Module, mask: Mask, lengths_B: Tensor | None) ->
 class CausalStack(nn.Module):
     """A decoder alone: blocks of masked self-attention over the text so far, and a norm at their end."""
 
-    def __init__(self, layers: Iterable[EncoderLayer], position: Position, norm: nn.Module, dropout: float) -> None:
+    def __init__(self, layers: Iterable[nn.Module], position: Position, norm: nn.Module, dropout: float) -> None:
         super().__init__()
         self.position = position
         self.dropout = Dropout(dropout)
@@ -157,13 +157,21 @@ class StackState:
         return StackState([one.join(another) for one, another in zip(self.caches, other.caches, strict=True)])
 
 
-def init_small(stack: nn.Module, spread: float = 0.02) -> None:
+class Stack(Protocol):
+    """Layers of attention to the own sequence and a network, as ``CausalStack`` has them; an ``nn.Module``."""
+
+    layers: nn.ModuleList
+
+    def modules(self) -> Iterator[nn.Module]: ...
+
+
+def init_small(stack: Stack, spread: float = 0.02) -> None:
     """Small random weights; what each of the 2 L sub-layers adds is √(2 L) times smaller (Radford et al. 2019).
 
     A sub-layer says itself by which of its layers it adds (``WritesResidual``).
     """
     every = list(stack.modules())
-    depth = sum(isinstance(module, EncoderLayer) for module in every)
+    depth = len(stack.layers)
     last = {id(own) for module in every if isinstance(module, WritesResidual) for own in module.residual_outputs()}
     for module in every:
         if isinstance(module, nn.Linear):

@@ -12,6 +12,7 @@ from regard.core.inputs import Inputs, States
 from regard.core.seams.anatomy import Anatomy, Entrance
 from regard.layers.blocks import CausalStack, StackState, init_small
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
+from regard.layers.reversible import ReversibleStack
 
 
 class CausalTransformer(nn.Module):
@@ -30,7 +31,13 @@ class CausalTransformer(nn.Module):
     causal = True
 
     def __init__(
-        self, symbols: int, width: int, new_stack: Callable[[], CausalStack], *, tied: bool, max_length: int = 0
+        self,
+        symbols: int,
+        width: int,
+        new_stack: Callable[[], CausalStack | ReversibleStack],
+        *,
+        tied: bool,
+        max_length: int = 0,
     ) -> None:
         super().__init__()
         self.width, self.reads_at_most = width, max_length

@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, SerializeAsAny, model_validator
+from torch import nn
 
 from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
 from regard.attention.heads import HeadShape
 from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided, is_auto
 from regard.core.config import Part
+from regard.core.seams import Position
 from regard.layers import GELU_FEED_FORWARDS, HEAD_NORMS, MOST_LAYERS, NORMS, FeedForwardPart, NormPart
-from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm
+from regard.layers.blocks import CausalStack, EncoderLayer, PostNorm, PreNorm
+from regard.layers.reversible import Branch, ReversibleLayer, ReversibleStack
+
+Residual = Literal["pre", "reversible"]
+"""How sub-layers of a decoder alone add to the states: to one path, or in two halves that training need not keep."""
+BRANCHES: dict[Residual, type[PreNorm] | type[Branch]] = {"pre": PreNorm, "reversible": Branch}
+
+
+def layer_of(residual: type[nn.Module]) -> Callable[..., nn.Module]:
+    """The layer whose sub-layers are joined in this way."""
+    return ReversibleLayer if residual is Branch else EncoderLayer
+
+
+def stack_of(
+    residual: Residual, layers: Iterable[nn.Module], position: Position, norm: nn.Module, dropout: float
+) -> CausalStack | ReversibleStack:
+    """A decoder alone of such layers."""
+    made = ReversibleStack if residual == "reversible" else CausalStack
+    return made(layers, position, norm, dropout)
+
+
+def check_reversible(residual: Residual, feed_forward: FeedForwardPart) -> None:
+    """Refuses a network that would hand over without its gradient what is made again in the backward pass."""
+    if residual == "reversible" and feed_forward.hands_over:
+        raise ValueError(
+            f'residual = "reversible" throws away what feed_forward.kind = {feed_forward.kind!r} counts and adds '
+            'to the loss; choose residual = "pre" (training.recompute = true where memory is short), or a dense network'
+        )
 
 
 def settled_sizes(width: int, heads: int, feed_forward: FeedForwardPart) -> dict[str, Any]:
@@ -53,15 +83,15 @@ class StackPart(AttentionParts):
         dropout: float,
         layer: int,
         max_length: int,
-        residual: type[PreNorm] | type[PostNorm] = PreNorm,
+        residual: type[PreNorm] | type[PostNorm] | type[Branch] = PreNorm,
         *,
         causal: bool = False,
-    ) -> EncoderLayer:
+    ) -> nn.Module:
         """The layer of this number, whose projections have biases."""
         shape = HeadShape(self.width, self.heads)
         head_width = self.projection.head_shape(shape).key_width
         context = AttentionContext(head_width, head_width, self.heads, max_length, layer, self.layers, causal)
-        return EncoderLayer(
+        return layer_of(residual)(
             self.projection.self_attention(
                 shape, self.attention.build(context), bias=True, new_norm=self.head_norm.build
             ),

@@ -7,8 +7,8 @@ model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from pydantic import Field, SerializeAsAny
@@ -22,7 +22,7 @@ from regard.core.ports import OUTPUT, Ports, tokens_at
 from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy, Entrance
 from regard.layers import NORMS, POSITIONS, NormPart, PositionPart
-from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm, run_layer
+from regard.layers.blocks import PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
 from regard.layers.feed_forward import ACTIVATIONS, HasActivation
@@ -68,6 +68,8 @@ class BertConfig(StackPart, ModelPart):
 
     roles = frozenset({Role.READS, Role.FILLS})
 
+    stacks: ClassVar[Mapping[str, str]] = {"layers": "layers"}
+
     kind: str = "bert"
     segments: int = Field(2, ge=0)  # kinds of segments (sentence A, sentence B); 0: segments have no vectors
     pooler: Literal["none", "tanh", "relu"] = "none"  # the function of a layer on the first state, which stands for all
@@ -80,7 +82,7 @@ class BertConfig(StackPart, ModelPart):
     def build(self, ports: Ports) -> Bert:
         return Bert(self.settled(), ports)
 
-    def block(self, layer: int, max_length: int) -> EncoderLayer:
+    def block(self, layer: int, max_length: int) -> nn.Module:
         residual = PostNorm if self.residual == "post" else PreNorm
         return self.encoder_layer(self.dropout, layer, max_length, residual)
 

@@ -18,7 +18,7 @@ from regard.core.ports import INPUT, Nodes, Ports, nodes_at
 from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy
 from regard.layers.adjacency import ADJACENCIES, AdjacencyPart, GivenBias
-from regard.layers.blocks import EncoderLayer, run_layer
+from regard.layers.blocks import run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.fronts import NODE_FRONTS, NodeFrontPart
 from regard.layers.stacks import StackPart
@@ -45,7 +45,7 @@ class GraphTransformerConfig(StackPart, ModelPart):
     def build(self, ports: Ports) -> GraphTransformer:
         return GraphTransformer(self.settled(), nodes_at(ports, INPUT, self.kind))
 
-    def block(self, layer: int) -> EncoderLayer:
+    def block(self, layer: int) -> nn.Module:
         return self.encoder_layer(self.dropout, layer, 0)
 
 

@@ -6,9 +6,11 @@ configuration, model.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SerializeAsAny, model_validator
+from torch import nn
 
 from regard.attention import AttentionContext
 from regard.attention.heads import HeadShape
@@ -25,9 +27,18 @@ from regard.layers import (
     NormPart,
     PositionPart,
 )
-from regard.layers.blocks import CausalStack, EncoderLayer, PreNorm
+from regard.layers.blocks import CausalStack
 from regard.layers.causal_transformer import CausalTransformer
-from regard.layers.stacks import AttentionParts, settled_sizes
+from regard.layers.reversible import ReversibleStack
+from regard.layers.stacks import (
+    BRANCHES,
+    AttentionParts,
+    Residual,
+    check_reversible,
+    layer_of,
+    settled_sizes,
+    stack_of,
+)
 from regard.models import ModelPart
 
 
@@ -36,6 +47,9 @@ class LlamaConfig(AttentionParts, ModelPart):
 
     roles = frozenset({Role.READS, Role.CONTINUES})
 
+    stacks: ClassVar[Mapping[str, str]] = {"layers": "stack.layers"}
+    head_widths = ("key_width",)
+
     kind: str = "llama"
     layers: int = Field(4, ge=1, le=MOST_LAYERS)
     heads: Annotated[int, Auto(ge=1)] = AUTO
@@ -43,6 +57,7 @@ class LlamaConfig(AttentionParts, ModelPart):
     key_width: int = Field(0, ge=0)  # of one head; 0: width / heads
     max_length: int = Field(0, ge=0)  # the most tokens that it reads; 0: as many as one likes
     tied: Literal["output", "none"] = "none"  # whether words in and words out share one matrix
+    residual: Residual = "pre"  # reversible: training keeps no states between layers, and computes a third more
     position: Annotated[SerializeAsAny[PositionPart], POSITIONS.with_default("rotary")] = Field(
         default_factory=POSITIONS.with_default("rotary").make
     )
@@ -60,6 +75,7 @@ class LlamaConfig(AttentionParts, ModelPart):
             raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
         if self.groups and heads % self.groups:
             raise ValueError(f"{heads} heads cannot share {self.groups} key/value groups; change one of them")
+        check_reversible(self.residual, self.feed_forward)
         return self
 
     def settled_sizes(self) -> dict[str, Any]:
@@ -68,21 +84,22 @@ class LlamaConfig(AttentionParts, ModelPart):
     def build(self, ports: Ports) -> Llama:
         return Llama(self.settled(), ports)
 
-    def stack(self) -> CausalStack:
+    def stack(self) -> CausalStack | ReversibleStack:
         position = self.position.build(self.width, self.heads)
         layers = (self.block(layer, self.max_length or position.max_length) for layer in range(self.layers))
-        return CausalStack(layers, position, self.norm.build(self.width), self.dropout)
+        return stack_of(self.residual, layers, position, self.norm.build(self.width), self.dropout)
 
-    def block(self, layer: int, max_length: int) -> EncoderLayer:
+    def block(self, layer: int, max_length: int) -> nn.Module:
         shape = HeadShape(self.width, self.heads, self.groups, self.key_width, self.key_width)
         width = self.projection.head_shape(shape).key_width
         context = AttentionContext(width, width, self.heads, max_length, layer, self.layers, causal=True)
-        return EncoderLayer(
+        branch = BRANCHES[self.residual]
+        return layer_of(branch)(
             self.projection.self_attention(
                 shape, self.attention.build(context), bias=False, new_norm=self.head_norm.build
             ),
             self.feed_forward.at_layer(layer).build(self.width, 0.0),
-            lambda: PreNorm(self.width, self.dropout, self.norm.build),
+            lambda: branch(self.width, self.dropout, self.norm.build),
         )
 
 

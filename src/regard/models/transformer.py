@@ -5,8 +5,9 @@ Read it top to bottom: configuration, encoder, decoder, the encoder–decoder mo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Field, SerializeAsAny, model_validator
 from torch import Tensor, nn
@@ -49,6 +50,9 @@ class TransformerConfig(AttentionParts, ModelPart):
     presets = PRESETS
 
     roles = frozenset({Role.READS, Role.ANSWERS})
+
+    stacks: ClassVar[Mapping[str, str]] = {"encoder_layers": "encoder.layers", "decoder_layers": "decoder.layers"}
+    head_widths = ("key_width", "value_width")
 
     kind: str = "transformer"
     encoder_layers: int = Field(4, ge=0, le=MOST_LAYERS)

@@ -21,7 +21,7 @@ from regard.core.roles import Role
 from regard.core.seams import ReadsAgain
 from regard.core.seams.anatomy import Anatomy
 from regard.layers import NORMS, NormPart
-from regard.layers.blocks import EncoderLayer, run_layer
+from regard.layers.blocks import run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.fronts import ARRAY_FRONTS, ArrayFrontPart
 from regard.layers.grid_positions import GRID_POSITIONS, GridPositionPart
@@ -69,7 +69,7 @@ class VitConfig(StackPart, ModelPart):
     def build(self, ports: Ports) -> Vit:
         return Vit(self.settled(), arrays_at(ports, INPUT, self.kind))
 
-    def block(self, layer: int, max_length: int) -> EncoderLayer:
+    def block(self, layer: int, max_length: int) -> nn.Module:
         return self.encoder_layer(self.dropout, layer, max_length)
 
 

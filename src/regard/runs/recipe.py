@@ -31,6 +31,7 @@ from regard.decoding.options import Strategy
 from regard.models import MODELS, ModelPart
 from regard.runs.formats.upgrade import FORMAT, check_renamed, read_recipe, read_run_recipe, upgraded
 from regard.runs.starting import StartConfig
+from regard.runs.teaching import TeacherConfig
 from regard.tasks import TASKS, TaskPart
 from regard.training.config import Extent, TrainingConfig
 
@@ -54,6 +55,7 @@ class Recipe(Config):
     model: Annotated[SerializeAsAny[ModelPart], MODELS] = Field(default_factory=MODELS.make)
     task: Annotated[SerializeAsAny[TaskPart], TASKS] = Field(default_factory=TASKS.make)
     start: StartConfig = Field(default_factory=lambda: StartConfig())
+    teacher: TeacherConfig = Field(default_factory=lambda: TeacherConfig())
     training: TrainingConfig = Field(default_factory=lambda: TrainingConfig())
     decoding: Annotated[SerializeAsAny[Strategy], STRATEGIES] = Field(default_factory=STRATEGIES.make)
 

@@ -39,6 +39,7 @@ from regard.data.modalities.text.wording import random_ids, token_axis
 from regard.data.padding import pad
 from regard.data.texts import Text, documents
 from regard.decoding.options import Sampling
+from regard.layers.losses.distillation import Lesson, Scored, Softening
 from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart
@@ -245,10 +246,21 @@ class LanguageModelling(RunningTextTask):
 
     # -- loss -----------------------------------------------------------------------------------------------
 
-    def sums(self, model: nn.Module, batch: WindowBatch) -> Sums:
+    def check_taught(self, teacher: Any) -> None:
+        if self.config.carry:
+            raise OptionError("task.carry = true reads on from a state that a teacher has not; leave one of them out")
+
+    def distilled(self, model: nn.Module, teacher: Any, batch: WindowBatch, softening: Softening) -> Sums:
+        with torch.no_grad():
+            states_ND = real_states(self.states(teacher, batch), batch.real_N)
+        return self.sums(model, batch, Lesson(Scored(states_ND, teacher.head.weight), softening))
+
+    def sums(self, model: nn.Module, batch: WindowBatch, lesson: Lesson | None = None) -> Sums:
         states_ND = real_states(self.states(model, batch), batch.real_N)
         head: Any = model.head
         loss = vocabulary_loss(states_ND, head.weight, batch.targets_N)
+        if lesson is not None:
+            loss = lesson.added(loss, Scored(states_ND, head.weight))
         count = len(batch.targets_N)
         return Sums(
             {"loss": loss.smoothed, "token_accuracy": loss.correct},

@@ -27,7 +27,7 @@ from regard.layers.dropout import Dropout
 from regard.training import checkpoints, final_weights
 from regard.training.config import TrainingConfig
 from regard.training.layer_decay import layer_scales
-from regard.training.learner import Learner
+from regard.training.learner import Learner, Teacher
 from regard.training.machine import Ranks, choose_precision
 from regard.training.observers import Observers
 from regard.training.stopping import Interrupted, StopRequest, stop_signals
@@ -74,6 +74,7 @@ class Loop:
     device: torch.device
     ranks: Ranks = field(default_factory=Ranks)
     observers: Observers = field(default_factory=Observers)
+    teacher: Teacher | None = None
 
     def __post_init__(self) -> None:
         if not self.task.additive and (self.config.accumulate > 1 or self.ranks.world > 1):
@@ -89,7 +90,7 @@ class Loop:
         if self.config.layer_decay < 1:
             self.optimizer.set_learning_rate_shares(layer_scales(self.model, self.config.layer_decay))
         self.names = {parameter: name for name, parameter in self.model.named_parameters()}
-        self.learner: Any = Learner(self.model, self.task)
+        self.learner: Any = Learner(self.model, self.task, self.teacher)
         if self.config.compile:  # graphs for one shape are faster, and where shapes vary compiled again and again
             self.learner = torch.compile(self.learner, dynamic=None if self.task.static_shapes else True)
         for module in self.model.modules():

@@ -55,6 +55,8 @@ def problems(table: Table, family: Family) -> list[str]:
     wanted += family.allowed
     if at(table, "head_norm.kind") == "rms":
         wanted.append(("head_norm.epsilon", (family.norm_epsilon(table),)))  # it has one number for all norms
+    if at(table, "residual") is not None:
+        wanted.append(("residual", ("pre", "post")))
     if at(table, "position.first") is not None:
         wanted.append(("position.first", (0,)))
     if at(table, "position.join") is not None:

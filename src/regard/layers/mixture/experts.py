@@ -182,6 +182,7 @@ class ExpertsConfig(HiddenPart):
     """
 
     network: ClassVar[type[nn.Module]] = Experts
+    hands_over: ClassVar[bool] = True
 
     kind: str = "experts"
     experts: int = Field(8, ge=1)

@@ -23,6 +23,7 @@ HEADS = (Setting("num_key_value_heads", "groups", None), Setting("head_dim", "ke
 NETWORK = (Setting("intermediate_size", "feed_forward.width", 11008),)
 PARTS = {
     "kind": "llama",
+    "residual": "pre",
     "position.kind": "rotary",
     "norm.kind": "rms",
     "head_norm.kind": "none",
