@@ -43,7 +43,8 @@ class Proposal:
     decisions: tuple[Decision, ...]
     sizes: tuple[Size, ...]
     epochs: float
-    positions_each: float = 1  # as how many positions of a text what is counted in a batch counts, where size is chosen
+    positions_each: float = 1  # as how many positions what is counted in a batch counts: 12 a picture, 1/4 a frame
+    signal: float = 1  # how much more than a position of labelled texts one teaches
     name: str = "recipe"
     notes: tuple[str, ...] = field(default=())
 

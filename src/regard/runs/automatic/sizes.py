@@ -26,6 +26,7 @@ class MeasuredSize(NamedTuple):
     steps: int  # that fit in
     parameters: int  # of the layers; tables that are looked up cost nothing
     positions: float  # of one step
+    signal: float  # of a position
 
     @property
     def seen(self) -> float:
@@ -34,7 +35,7 @@ class MeasuredSize(NamedTuple):
     @property
     def is_enough(self) -> bool:
         """Whether it sees enough for its size."""
-        return self.seen >= rules.positions_wanted(self.parameters)
+        return self.signal * self.seen >= rules.positions_wanted(self.parameters)
 
 
 def decide_size(
@@ -87,7 +88,8 @@ def _dropout(
     if any(one.path == "model.dropout" for one in proposal.decisions):
         return []
     parameters = count_parameters(proposal.of_size(kept.size).recipe(*settings).model, gathered.task.ports())
-    amount = rules.dropout(epochs, parameters, gathered.extent.positions)
+    positions = round(gathered.extent.positions * max(1, proposal.positions_each))
+    amount = rules.dropout(epochs, parameters, positions)
     return [Decision("model.dropout", amount, f"{parameters:,} parameters see each example {epochs:.2g} times")]
 
 
@@ -103,7 +105,7 @@ def measure_size(
         pace = pace.validating_like(smaller.pace)
     training = recipe.training.settled(recipe.model.width, gathered.extent)
     positions, steps = training.batch_tokens * proposal.positions_each, pace.steps_in(deadline.left_to_train(recipe))
-    return MeasuredSize(size, pace, steps, layers_of(recipe, gathered), positions)
+    return MeasuredSize(size, pace, steps, layers_of(recipe, gathered), positions, proposal.signal)
 
 
 def layers_of(recipe: Recipe, gathered: Gathered) -> int:

@@ -86,7 +86,8 @@ def language_model(found: Discovery) -> Proposal:
     ]
     sizes = [Size(f"{numbered(layers, 'layer')}, width {width}", {"model.layers": layers, "model.width": width})
              for layers, width in rules.LADDER]  # fmt: skip
-    return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_TEXT, rules.POSITIONS_OF_A_TOKEN)
+    return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_TEXT,
+                    signal=rules.SIGNAL_OF_RUNNING_TEXT)  # fmt: skip
 
 
 def regression(found: Discovery) -> Proposal:
