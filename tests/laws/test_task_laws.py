@@ -90,7 +90,7 @@ TREES: dict[str, dict[str, Any]] = {
         "task": {"kind": "forecasting", "context": 13, "horizon": 7, "seasons": [12], "dropout": 0.0},
     },
     "temporal-classification": {
-        "data": {"kind": "keypad", "train_size": 30, "validation_size": 6, "test_size": 6, "maximum_length": 5},
+        "data": {"kind": "keypad", "train_size": 30, "validation_size": 6, "test_size": 6, "max_length": 5},
         "input": {"kind": "audio"}, "tokenizer": {"kind": "character"},
         "model": {**VIT, "front": {"kind": "patches", "size": [3, 40], "class_token": False}},
         "task": {"kind": "temporal-classification", "dropout": 0.0, "prefixes": 3},
@@ -379,6 +379,8 @@ def lengths(subject: Subject) -> None:
     subject.task.check_lengths(subject.model, 4096)
     if isinstance(subject.task, RunningTextTask):
         room = max_length_of(subject.model)
+        if not room:
+            return  # it reads on and on
         subject.task.window = room + 1
         told = f"task.max_length = {room + 1}, and the model reads at most {room} tokens"
         with pytest.raises(OptionError, match=told):

@@ -53,7 +53,7 @@ OTHERS: dict[str, list[Any]] = {
     "task=forecasting.targets": [["z"]], "task=forecasting.quantiles": [[0.2, 0.5, 0.8]],
     "task=forecasting.seasons": [[5]], "task=forecasting.units": [[3.0, 2.0]],
     "task=*.labels": [["a", "b", "c", "d"]],
-    "task=regression.names": [["a", "b"]], "task=regression.mean": [[3.0]], "task=regression.spread": [[3.0]],
+    "task=regression.names": [["a", "b"]], "task=regression.mean": [[3.0]], "task=regression.std": [[3.0]],
     "task=question-answering.threshold": [-50.0, 50.0],
     "start.frozen": [["*embedding*"]], "start.adapters.targets": [["*.output"]],
 }  # fmt: skip

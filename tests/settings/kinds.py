@@ -20,6 +20,7 @@ DATA_TABLES: dict[str, Tree] = {
     "series": {"train": "hours.csv"}, "labelled-series": {"train": "shapes.ts"}, "tagged": {"train": "tagged.txt"},
     "questions": {"train": "questions.jsonl"}, "graphs": {"train": "graphs.jsonl"}, "grey-digits": {},
     "graph-nodes": {"train": "clubs.json", "label": "club"}, "graph-links": {"train": "clubs.json"},
+    "keypad": {**SIZES, "min_length": 2, "max_length": 3},
 }  # fmt: skip
 SLOW = ("movie-reviews", "python-english", "python-code")
 """Data that is read or learned in seconds, and is like other data that is not."""
@@ -27,7 +28,7 @@ DIVIDED_BY_SHARE = ("text", "series", "graph-links")
 MODALITY_OF = {
     "pictures": "image", "sounds": "audio", "speech": "audio", "series": "series", "waves": "series",
     "labelled-series": "series", "wave-shapes": "series", "graphs": "graph", "graph-nodes": "graph",
-    "graph-links": "graph",
+    "graph-links": "graph", "keypad": "audio",
 }  # fmt: skip
 
 INPUT_TABLES: dict[str, Tree] = {"audio": {"features": {"bins": 8}}, "image": {"size": 8}}
@@ -63,7 +64,7 @@ DATA_OF_TASK = {
     "translation": "toy", "parsing": "trees", "language-model": "world-english", "classification": "world-moods",
     "regression": "labelled", "tagging": "world-tags", "question-answering": "world-questions",
     "embedding": "small-world", "masked-language-model": "world-english", "forecasting": "series",
-    "node-classification": "graph-nodes", "link-prediction": "graph-links",
+    "node-classification": "graph-nodes", "link-prediction": "graph-links", "temporal-classification": "keypad",
 }  # fmt: skip
 MODEL_OF_TASK = {
     "translation": "transformer", "parsing": "transformer", "language-model": "gpt", "forecasting": "vit",
@@ -82,6 +83,7 @@ TASK_OF_DATA = {
     "series": "forecasting", "waves": "forecasting", "world-tags": "tagging", "tagged": "tagging",
     "questions": "question-answering", "world-questions": "question-answering",
     "graph-nodes": "node-classification", "graph-links": "link-prediction", "grey-digits": "language-model",
+    "keypad": "temporal-classification", "speech": "temporal-classification",
 }  # fmt: skip
 DATA_OF_INPUT = {"text": "toy", "image": "pictures", "audio": "sounds", "graph": "graphs", "series": "series"}
 
@@ -97,6 +99,10 @@ def recipe(files: Path, task: str, data: str = "", model: str = "") -> Tree:
         "task": {"kind": task, **TASK_TABLES.get(task, {})},
         "training": {"steps": 2, "batch_tokens": 96, "threads": 1, "schedule": {"kind": "constant"}},
     }
+    if task == "temporal-classification":
+        tree["model"]["front"] = {"kind": "patches", "size": [2, 8], "class_token": False}
+        tree["training"]["batch_tokens"] = 400  # frames
+        tree["tokenizer"] = {"kind": "character", "min_frequency": 1}
     if modality == "text":
         return {**tree, "tokenizer": PIECES if task == "masked-language-model" else WORDS}
     return {**tree, "input": {"kind": modality, **INPUT_TABLES.get(modality, {})}}

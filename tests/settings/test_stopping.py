@@ -58,7 +58,7 @@ def test_before_and_after_training(
     with monkeypatch.context() as patch:
         patch.setattr(where, instead)
         assert told in stopped(capsys, "train", "reverse", "--out", out, *SETTINGS, *budget)
-    again = ["--resume"] if "go on" in told else []
+    again = ["--resume"] if "continue with" in told else []
     recipe = out / "recipe.toml" if again else "reverse"
     main_ends_well("train", recipe, "--out", out, *([] if again else SETTINGS), *again)
 

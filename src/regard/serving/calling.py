@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from inspect import isabstract
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -66,7 +67,7 @@ class Pipeline(ABC):
             found = f"{where} was trained for {trained}, and the pipeline {self.task!r} needs a run{needed}"
         else:
             return
-        raise OptionError(f"{found}; name another model, or use this one with {others(run)}")
+        raise OptionError(f"{found}; use {others(run)}, or name another model")
 
     def checked(self, options: dict[str, Any]) -> dict[str, Any]:
         every = {*self.known, *self.ignored}
@@ -124,6 +125,14 @@ def check_value(name: str, found: Any, there: Sequence[str]) -> None:
 def others(run: Run) -> str:
     """How a run can be called, where the pipeline that was asked for does not fit it."""
     model = str(run.folder.path)
-    fitting = [one.task for one in Pipeline.__subclasses__() if one.reads(run) and one.can_answer(run)]
+    fitting = [one.task for one in pipelines_of(Pipeline) if one.reads(run) and one.can_answer(run)]
     ways = [f"regard.pipeline({task!r}, model={model!r})" for task in fitting]
     return " or ".join(ways or [f"regard.load({model!r}).predict(inputs)"])
+
+
+def pipelines_of(family: type[Pipeline]) -> Iterator[type[Pipeline]]:
+    """Every pipeline that answers, whatever it shares with others."""
+    for one in family.__subclasses__():
+        if not isabstract(one):
+            yield one
+        yield from pipelines_of(one)
