@@ -41,9 +41,10 @@ class Subject:
 
     @property
     def within(self) -> float:
-        """How far apart equal answers may be: products of experts have as many rows as positions chose them, and
-        another number of rows may be rounded otherwise."""
-        return 1e-5 if self.table.get("feed_forward", {}).get("kind") == "experts" else 0.0
+        """How far apart equal answers may be: products of experts have as many rows as positions chose them, buckets of
+        hashes as many as have the hash, and another number of rows may be rounded otherwise."""
+        kinds = {self.table.get(part, {}).get("kind") for part in ("feed_forward", "attention")}
+        return 1e-5 if kinds & {"experts", "reformer"} else 0.0
 
     @property
     def config(self) -> ModelPart:

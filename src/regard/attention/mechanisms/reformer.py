@@ -46,7 +46,7 @@ class Reformer(nn.Module):
 
     def __init__(self, width: int, buckets: int, chunk: int, rounds: int) -> None:
         super().__init__()
-        self.chunk, self.rounds = chunk, rounds
+        self.number, self.chunk, self.rounds = buckets, chunk, rounds
         for number, factor in enumerate(factors_of(buckets)):
             self.register_buffer(f"rotations_{number}_RKC", torch.randn(rounds, width, factor // 2))
 
@@ -55,7 +55,7 @@ class Reformer(nn.Module):
         cache: Cache | None = None,
     ) -> Tensor:  # fmt: skip
         check_no_bias(bias)
-        buckets_BHSR = self._buckets(k_BHSK)
+        buckets_BHSR = self._buckets(k_BHSK, mask)
         if cache is not None:
             return self._continued(q_BHTK, k_BHSK, v_BHSV, buckets_BHSR, mask, cache)
         beside = replace(mask, causal=False, lengths_B=None)
@@ -68,7 +68,7 @@ class Reformer(nn.Module):
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
         check_no_bias(bias)
-        return self._weights(q_BHTK, k_BHSK, self._buckets(k_BHSK), mask)
+        return self._weights(q_BHTK, k_BHSK, self._buckets(k_BHSK, mask), mask)
 
     def new_cache(
         self, rows: int, heads: int, key_width: int, value_width: int, like: Tensor, room: int = 0
@@ -78,9 +78,14 @@ class Reformer(nn.Module):
         return Cache.empty(rows, heads, key_width + self.rounds, value_width, whole, room)
 
     @torch.no_grad()
-    def _buckets(self, k_BHSK: Tensor) -> Tensor:
+    def _buckets(self, k_BHSK: Tensor, mask: Mask) -> Tensor:
+        """buckets_BHSR; padding has a bucket of its own, so that not even the order of sums depends on it."""
         with torch.autocast(k_BHSK.device.type, enabled=False):
-            return buckets_of(k_BHSK, tuple(self.buffers()))
+            found_BHSR = buckets_of(k_BHSK, tuple(self.buffers()))
+        if mask.lengths_B is None:
+            return found_BHSR
+        padded_BS = torch.arange(k_BHSK.shape[-2], device=k_BHSK.device) >= mask.lengths_B[:, None]
+        return found_BHSR.masked_fill(padded_BS[:, None, :, None], self.number)
 
     def _weights(self, q_BHTK: Tensor, k_BHSK: Tensor, buckets_BHSR: Tensor, mask: Mask) -> Tensor:
         """The matrix, whoever asks: queries that come later than their keys stand where the mask says."""
