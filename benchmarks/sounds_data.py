@@ -1,4 +1,4 @@
-"""Makes the sounds of two recipes: digits spoken by espeak-ng in many voices, and the table of tuxpaint's Spanish phrases.
+"""Makes the sounds of two recipes: digits that espeak-ng says in many voices, and a table of tuxpaint's phrases.
 
     python benchmarks/sounds_data.py spoken-digits FOLDER     # needs espeak-ng (Debian: apt-get install espeak-ng)
     python benchmarks/sounds_data.py tuxpaint FOLDER          # FOLDER is where dpkg-deb -x put tuxpaint-stamps-default
@@ -25,7 +25,7 @@ SHARES = (("test", 0.1), ("validation", 0.1), ("train", 1.0))
 
 
 def spoken_digits(folder: Path, seed: int = 1) -> int:
-    """``train`` and ``test`` with a folder for each digit; an accent or a variant of ``test`` is in no training sound."""
+    """``train`` and ``test`` with a folder for each digit; no accent or variant of ``test`` is in a training sound."""
     if shutil.which("espeak-ng") is None:
         raise SystemExit("espeak-ng is not installed; on Debian: apt-get install espeak-ng")
     chance, count = random.Random(seed), 0

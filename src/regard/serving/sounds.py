@@ -45,7 +45,8 @@ class OfSounds(Pipeline):
         if not names or "sampling_rate" not in given:
             raise OptionError(
                 f"the pipeline {self.task!r} takes a path, an array of samples, or a dict with array and "
-                f"sampling_rate; input {place} is {sorted(given) if isinstance(given, Mapping) else type(given).__name__}"
+                f"sampling_rate; input {place} is "
+                f"{sorted(given) if isinstance(given, Mapping) else type(given).__name__}"
             )
         return self.waveform(np.asarray(given[names[0]]), int(given["sampling_rate"]))
 
