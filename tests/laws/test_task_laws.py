@@ -88,6 +88,12 @@ TREES: dict[str, dict[str, Any]] = {
         "data": {"kind": "waves", "hours": 120, "missing": 0.1}, "input": {"kind": "series"}, "model": VIT,
         "task": {"kind": "forecasting", "context": 13, "horizon": 7, "seasons": [12], "dropout": 0.0},
     },
+    "transcription": {
+        "data": {"kind": "keypad", "train_size": 30, "validation_size": 6, "test_size": 6, "maximum_length": 5},
+        "input": {"kind": "audio"}, "tokenizer": {"kind": "character"},
+        "model": {**TRANSLATOR, "front": {"kind": "patches", "size": [4, 40], "class_token": False}},
+        "task": {"kind": "transcription"},
+    },
     "temporal-classification": {
         "data": {"kind": "keypad", "train_size": 30, "validation_size": 6, "test_size": 6, "maximum_length": 5},
         "input": {"kind": "audio"}, "tokenizer": {"kind": "character"},
@@ -122,6 +128,7 @@ DECLARED: dict[str, set[str]] = {
         "HasHead", "Compares", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable",
     },
     "forecasting": {"HasHead", "HasYardsticks", "Forecasts", "Probeable"},
+    "transcription": {"Compares", "HasYardsticks", "ScoresPairs", "Transcribes", "Probeable"},
     "temporal-classification": {
         "HasHead", "ChecksLengths", "Compares", "HasYardsticks", "ScoresPairs", "Transcribes", "Probeable",
     },

@@ -21,7 +21,7 @@ SHAPES = ("circle", "cross", "square", "triangle")
 DIRECTIONS = {"down": (1, 0), "left": (0, -1), "right": (0, 1), "up": (-1, 0)}
 RADII, SPEEDS, STILL = (4.0, 6.0), (1.2, 2.2), (1, 2)  # pixels, pixels a frame, and how many shapes stay where they are
 DARK, NOISE = 20, 8  # of the background
-TRIES = 200
+TRIES = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,12 @@ def drawn(clip: MovingShapes) -> np.ndarray:
         own = generator.uniform(*RADII)
         place = free_place(generator, own, path_T2, radius, still)
         if place is not None:
-            still.append((shape, colour, own, place))
-    pixels_THWC = np.clip(DARK + NOISE * generator.standard_normal((FRAMES, SIDE, SIDE, 3)), 0, 255)
-    for time in range(FRAMES):
-        for shape, colour, own, place in [*still, (clip.shape, clip.colour, radius, path_T2[time])]:
-            share_HW1 = covered(shape, own, place)[..., None]
-            pixels_THWC[time] = pixels_THWC[time] * (1 - share_HW1) + np.array(COLOURS[colour]) * share_HW1
+            still.append((shape, colour, own, place[None]))
+    noise_THWC = generator.standard_normal((FRAMES, SIDE, SIDE, 3), np.float32)
+    pixels_THWC = np.clip(DARK + NOISE * noise_THWC, 0, 255)
+    for shape, colour, own, places_T2 in [*still, (clip.shape, clip.colour, radius, path_T2)]:
+        share_THW1 = covered(shape, own, places_T2)[..., None]
+        pixels_THWC += share_THW1 * (np.array(COLOURS[colour], np.float32) - pixels_THWC)
     return pixels_THWC.astype(np.uint8)
 
 
@@ -99,14 +99,19 @@ def free_place(
     return None
 
 
-def covered(shape: str, radius: float, place: np.ndarray) -> np.ndarray:
-    """share_HW of each pixel that a shape covers."""
-    rows_HW, columns_HW = np.mgrid[:SIDE, :SIDE] - place[:, None, None]
-    high_HW, wide_HW = np.abs(rows_HW), np.abs(columns_HW)
-    inside_HW = {
-        "circle": radius - np.hypot(rows_HW, columns_HW),
-        "square": 0.85 * radius - np.maximum(high_HW, wide_HW),
-        "cross": np.minimum(radius - np.maximum(high_HW, wide_HW), radius / 3 - np.minimum(high_HW, wide_HW)),
-        "triangle": np.minimum(0.8 * radius - rows_HW, (rows_HW + radius) / 2 - wide_HW),
-    }[shape]
-    return np.clip(inside_HW + 0.5, 0, 1)
+def covered(shape: str, radius: float, places_T2: np.ndarray) -> np.ndarray:
+    """share_THW of each pixel that a shape covers."""
+    side_S = np.arange(SIDE, dtype=np.float32)
+    rows_THW = (side_S - places_T2[:, :1]).astype(np.float32)[:, :, None]
+    columns_THW = (side_S - places_T2[:, 1:]).astype(np.float32)[:, None, :]
+    high_THW, wide_THW = np.abs(rows_THW), np.abs(columns_THW)
+    if shape == "circle":
+        inside_THW = radius - np.hypot(high_THW, wide_THW)
+    elif shape == "square":
+        inside_THW = 0.85 * radius - np.maximum(high_THW, wide_THW)
+    elif shape == "cross":
+        beam_THW = radius / 3 - np.minimum(high_THW, wide_THW)
+        inside_THW = np.minimum(radius - np.maximum(high_THW, wide_THW), beam_THW)
+    else:
+        inside_THW = np.minimum(0.8 * radius - rows_THW, (rows_THW + radius) / 2 - wide_THW)
+    return np.clip(inside_THW + 0.5, 0, 1)
