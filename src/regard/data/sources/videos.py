@@ -76,8 +76,10 @@ class MovingShapesData(DataPart):
 
         there = [one for one in product(COLOURS, SHAPES, DIRECTIONS) if is_held_out(*one) == held_out]
         clips = [
-            MovingShapes(*there[place], first + line)
-            for line, place in enumerate(generator.integers(len(there), size=size).tolist(), start=1)
+            MovingShapes(colour, shape, direction, first + line)
+            for line, (colour, shape, direction) in enumerate(
+                (there[place] for place in generator.integers(len(there), size=size)), start=1
+            )
         ]
         labels = {"both": "{0.shape} {0.direction}", "shape": "{0.shape}", "direction": "{0.direction}"}
         return [

@@ -72,7 +72,7 @@ def drawn(clip: MovingShapes) -> np.ndarray:
     path_T2 = np.arange(FRAMES)[:, None] * step
     low, high = radius - path_T2.min(axis=0), SIDE - 1 - radius - path_T2.max(axis=0)
     path_T2 = path_T2 + generator.uniform(low, high)
-    still = []
+    still: list[Any] = []
     for _ in range(int(generator.integers(STILL[0], STILL[1] + 1))):
         shape, colour = str(generator.choice(SHAPES)), str(generator.choice(list(COLOURS)))
         own = generator.uniform(*RADII)
