@@ -1,5 +1,6 @@
 """What the benchmarks share: where the data is, what machine this is, where results are kept."""
 
+import argparse
 import datetime
 import json
 import os
@@ -28,6 +29,14 @@ def machine_facts() -> dict[str, Any]:
         "python": platform.python_version(),
         "torch": torch.__version__,
     }
+
+
+def rounds_parser(description: str, rounds: int = 3) -> argparse.ArgumentParser:
+    """Where the data is, and how often both sides take their turn."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    return parser
 
 
 def write_result(name: str, result: dict[str, Any]) -> None:

@@ -9,15 +9,13 @@ for seconds). Each side and way waits in a process of its own and trains a few s
 what else the machine does meets all of them; a ratio is the median over rounds (``turns.py``).
 """
 
-import argparse
 import statistics
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from common import machine_facts, write_result
-from peers.turn import take_turns
-from turns import bfloat16_is_faster, in_turns, ratio
+from turns import bfloat16_is_faster, in_turns, ratio, train_in_turns, turns_parser
 
 HERE = Path(__file__).resolve().parent
 VOCABULARY = 69  # Shakespeare's 65 characters, and four special symbols
@@ -40,9 +38,6 @@ def ours(shape: dict[str, Any], way: str) -> None:
     import random
     import string
 
-    from regard.runs.folder import RunFolder
-    from regard.runs.recipe import Recipe
-    from regard.runs.train import prepare
     from regard.training import machine
 
     machine.tune_allocator()
@@ -57,17 +52,12 @@ def ours(shape: dict[str, Any], way: str) -> None:
             "tokenizer": {"kind": "character"},
             "model": {"kind": "gpt", "position": {"kind": "learned", "max_length": shape["context"]},
                       **{name: shape[name] for name in ("layers", "width", "heads", "dropout")}},
-            "task": {"kind": "language-model", "context": shape["context"], "sample": 0},
+            "task": {"kind": "language-model", "max_length": shape["context"], "sample": 0},
             "training": {"steps": 10**6, "batch_tokens": shape["batch"] * shape["context"], "learning_rate": 1e-3,
                          "precision": way.split()[0], "compile": way.endswith("compiled"),
                          "optimizer": {"kind": "adamw"}, "schedule": {"kind": "constant"}},
         }  # fmt: skip
-        loop = prepare(Recipe.of(tree), RunFolder(Path(folder) / "run"), machine.Ranks(), [])
-        batches = loop.batches()
-        take_turns(
-            lambda: loop.step(next(batches)), 5, shape["steps"],
-            lambda _: (loop.progress.seconds, loop.progress.tokens),
-        )  # fmt: skip
+        train_in_turns(tree, Path(folder) / "run", 5, shape["steps"])
 
 
 def worth_trying() -> tuple[str, ...]:
@@ -100,11 +90,7 @@ def measured(name: str, shape: dict[str, Any], rounds: int, ways: tuple[str, ...
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=12)
-    parser.add_argument("--ours", choices=SHAPES, help=argparse.SUPPRESS)
-    parser.add_argument("--way", choices=WAYS, default="float32", help=argparse.SUPPRESS)
-    parser.add_argument("--shape", choices=SHAPES, help="This one alone, and nothing is written.")
+    parser = turns_parser(__doc__.splitlines()[0], SHAPES, WAYS)
     given = parser.parse_args()
     if given.ours:
         ours(SHAPES[given.ours], given.way)

@@ -42,7 +42,7 @@ def made(folder: Path, tokens: int, layers: int, heads: int) -> tuple[Path, floa
     """A page of an untrained model over so many letters."""
     model: Any = {"kind": "gpt", "layers": layers, "width": 64 * heads, "heads": heads,
                   "position": {"kind": "learned", "max_length": tokens}}  # fmt: skip
-    task = {"kind": "language-model", "context": tokens, "sample": 0}
+    task = {"kind": "language-model", "max_length": tokens, "sample": 0}
     run = saved({**WRITER, "model": model, "task": task}, folder / str(tokens))
     text = ("der Hund sieht den Vogel im Garten und singt " * tokens)[:tokens]
     started = time.perf_counter()

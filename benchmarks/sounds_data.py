@@ -1,4 +1,4 @@
-"""Makes the sounds of two recipes: digits that espeak-ng says in many voices, and a table of tuxpaint's phrases.
+"""Makes the sounds of two recipes: digits that espeak-ng speaks in many voices, a table of tuxpaint's Spanish phrases.
 
     python benchmarks/sounds_data.py spoken-digits FOLDER     # needs espeak-ng (Debian: apt-get install espeak-ng)
     python benchmarks/sounds_data.py tuxpaint FOLDER          # FOLDER is where dpkg-deb -x put tuxpaint-stamps-default

@@ -7,13 +7,12 @@ The peer has random weights of the same shapes, so it is told how long each answ
 steps as our longest answer in each of its batches needs, at the best of several batch sizes.
 """
 
-import argparse
 import statistics
 import tempfile
 import time
 from pathlib import Path
 
-from common import DATA, machine_facts, write_result
+from common import machine_facts, rounds_parser, write_result
 from peers.environments import make
 from training_speed import run
 
@@ -40,10 +39,8 @@ def ours(folder: Path, sources: list[str], beam: int) -> tuple[dict, list[int]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = rounds_parser(__doc__.splitlines()[0])
     parser.add_argument("run", type=Path)
-    parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--beam", type=int, default=5)
     arguments = parser.parse_args()
     peer = make("huggingface")

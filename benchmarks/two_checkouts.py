@@ -7,7 +7,6 @@ decoded by both, eight times, of which the fastest counts: the answers must be t
 other; absolute figures depend on the machine and on who else uses it.
 """
 
-import argparse
 import json
 import os
 import statistics
@@ -17,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from common import DATA, HERE, machine_facts, write_result
+from common import HERE, machine_facts, rounds_parser, write_result
 
 DECODE = """
 import hashlib, json, sys, time
@@ -57,10 +56,8 @@ def last_json(printed: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = rounds_parser(__doc__.splitlines()[0], rounds=5)
     parser.add_argument("other", type=Path)
-    parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=40)
     arguments = parser.parse_args()
     checkouts = {"other": arguments.other.resolve(), "this": HERE.parent}

@@ -8,7 +8,6 @@ in it. Each side and way waits in a process of its own and trains a few steps wh
 median over rounds (``turns.py``).
 """
 
-import argparse
 import os
 import statistics
 import tempfile
@@ -16,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from common import machine_facts, write_result
-from peers.turn import take_turns
-from turns import bfloat16_is_faster, in_turns, ratio
+from turns import bfloat16_is_faster, in_turns, ratio, train_in_turns, turns_parser
 
 HERE = Path(__file__).resolve().parent
 PICTURES = 2_000
@@ -50,9 +48,6 @@ def write_pictures(folder: Path, side: int) -> Path:
 
 def ours(shape: dict[str, int], way: str) -> None:
     """The loop that trains recipes; run in a process of its own by ``--ours``."""
-    from regard.runs.folder import RunFolder
-    from regard.runs.recipe import Recipe
-    from regard.runs.train import prepare
     from regard.training import machine
 
     machine.tune_allocator()
@@ -67,12 +62,7 @@ def ours(shape: dict[str, int], way: str) -> None:
             "training": {"steps": 10**6, "batch_tokens": shape["batch"], "learning_rate": 1e-3, "precision": way,
                          "optimizer": {"kind": "adamw"}, "schedule": {"kind": "constant"}},
         }  # fmt: skip
-        loop = prepare(Recipe.of(tree), RunFolder(Path(folder) / "run"), machine.Ranks(), [])
-        batches = loop.batches()
-        take_turns(
-            lambda: loop.step(next(batches)), 3, shape["steps"],
-            lambda _: (loop.progress.seconds, loop.progress.tokens),
-        )  # fmt: skip
+        train_in_turns(tree, Path(folder) / "run", 3, shape["steps"])
 
 
 def measured(name: str, shape: dict[str, int], rounds: int, ways: tuple[str, ...]) -> dict[str, Any]:
@@ -90,12 +80,8 @@ def measured(name: str, shape: dict[str, int], rounds: int, ways: tuple[str, ...
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=12)
+    parser = turns_parser(__doc__.splitlines()[0], SHAPES, WAYS)
     parser.add_argument("--threads", type=int, default=0, help="of each side; 0: as torch chooses")
-    parser.add_argument("--ours", choices=SHAPES, help=argparse.SUPPRESS)
-    parser.add_argument("--way", choices=WAYS, default="float32", help=argparse.SUPPRESS)
-    parser.add_argument("--shape", choices=SHAPES, help="This one alone, and nothing is written.")
     given = parser.parse_args()
     if given.ours:
         ours(SHAPES[given.ours], given.way)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -88,10 +89,33 @@ def test_importing_regard_and_asking_for_help_does_not_import_torch() -> None:
     assert "demo" in done.stdout
 
 
-FOLDERS = [path for path in SOURCE.rglob("*") if path.is_dir()]
+FOLDERS = [path for top in (SOURCE, ROOT / "tests") for path in top.rglob("*") if path.is_dir()]
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: str(path.relative_to(SOURCE)))
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_folder_of_many_files_has_a_second_level(folder: Path) -> None:
     files = [path.name for path in folder.iterdir() if path.is_file() and path.suffix != ".pyc"]
     assert len(files) <= 23, f"{folder} holds {len(files)} files; give those that belong together a folder of their own"
+
+
+def lines_with(*words: str) -> list[str]:
+    """The lines in which one of these words stands, with their place."""
+    return [
+        f"{path.relative_to(SOURCE)}:{number}: {line.strip()}"
+        for path in FILES
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if any(word in line for word in words)
+    ]
+
+
+def test_reflection_is_rare_and_never_asks_what_a_task_a_model_or_a_configuration_is() -> None:
+    found = lines_with("hasattr(", "getattr(")
+    assert len(found) <= 40, found
+    asked = re.compile(r"(?:has|get)attr\((?:\w+\.)*(?:task|model|body|config|configuration|recipe)\b,")
+    guesses = [line for line in found if asked.search(line)]
+    assert not guesses, guesses
+
+
+def test_types_are_rarely_ignored() -> None:
+    found = lines_with("type: ignore")
+    assert len(found) <= 12, found

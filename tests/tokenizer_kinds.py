@@ -15,9 +15,9 @@ from regard.data.modalities.text.tokenizers import (
 def every_kind(vocabulary: int) -> dict[str, TokenizerPart]:
     """By their names; ``vocabulary`` is the size of those that learn pieces, and nothing is too rare for them."""
     return {
-        "bpe": BpeTokenizer(vocabulary=vocabulary, minimum_frequency=1),
+        "bpe": BpeTokenizer(vocabulary=vocabulary, min_frequency=1),
         "byte": ByteTokenizer(),
         "character": CharacterTokenizer(),
-        "code": CodeTokenizer(vocabulary=vocabulary, minimum_frequency=1),
-        "word": WordTokenizer(minimum_frequency=1),
+        "code": CodeTokenizer(vocabulary=vocabulary, min_frequency=1),
+        "word": WordTokenizer(min_frequency=1),
     }

@@ -3,7 +3,8 @@
     python benchmarks/own_data/compare.py FOLDER [--budget 10m] [--only NAME …] [--threads 2] [--side both]
 
 FOLDER is what datasets.py wrote. For each data set `regard train FILE --out RUN --budget …` is given nothing but the
-files; the recipes in `recipes/` (NAME.toml, NAME-*.toml) get the same budget. Each run is scored on its test split.
+files; the recipes in `recipes/` (NAME.toml, NAME-*.toml) get the same budget, but those that name their steps, which is
+for data that more steps would learn by heart. Each run is scored on its test split.
 What a trial gave is kept as a file beside its run, so that the benchmark can be stopped and goes on, and `--side
 automatic` and `--side hand` can run at the same time, a thread each. Prints a table, and writes results/own_data.json.
 """
@@ -14,6 +15,7 @@ import os
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,20 +65,19 @@ def scored(run: Path, case: Case, folder: Path, threads: int) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
-def trial(words: list[str], run: Path, case: Case, folder: Path, budget: str, threads: int) -> dict[str, Any]:
+def trial(words: list[str], run: Path, case: Case, folder: Path, threads: int) -> dict[str, Any]:
     """Trained and scored, unless it was before."""
     kept = run.with_suffix(".json")
     if kept.exists():
         return dict(json.loads(kept.read_text(encoding="utf-8")))
-    words = [*words, "--budget", budget]
     done, seconds = regard("train", *words, "--out", str(run), "--json", threads=threads)
     if done.returncode:
         sys.exit(f"{run.name}: {done.stderr[-2000:]}")
     trained = json.loads(done.stdout.splitlines()[-1])
     scores = scored(run, case, folder, threads)
     found = {
-        "score": scores[case.score], "seconds": seconds, "steps": trained["steps"], "budget": budget,
-        "threads": threads, "yardsticks": scores.get("yardsticks", {}),
+        "score": scores[case.score], "seconds": seconds, "steps": trained["steps"], "threads": threads,
+        "yardsticks": scores.get("yardsticks", {}),
     }  # fmt: skip
     kept.write_text(json.dumps(found, indent=2), encoding="utf-8")
     print(f"{run.name:<34}{case.score} {found['score']:.4f}  {seconds:.0f} s  {trained['steps']:,} steps", flush=True)
@@ -87,10 +88,14 @@ def share(case: Case, automatic: float, best: float) -> float:
     return best / automatic if case.lower_is_better else automatic / best
 
 
-def by_hand(name: str, folder: Path) -> dict[str, list[str]]:
+def by_hand(name: str, folder: Path, budget: str) -> dict[str, list[str]]:
     """The recipes of a data set: what the command line says of each, by the name of its run."""
-    recipes = sorted([RECIPES / f"{name}.toml", *RECIPES.glob(f"{name}-*.toml")])
-    return {f"{recipe.stem}-by-hand": [str(recipe), "--set", f"data.folder={folder}"] for recipe in recipes}
+    words = {}
+    for recipe in sorted([RECIPES / f"{name}.toml", *RECIPES.glob(f"{name}-*.toml")]):
+        has_steps = "steps" in tomllib.loads(recipe.read_text(encoding="utf-8"))["training"]
+        time = [] if has_steps else ["--budget", budget]
+        words[f"{recipe.stem}-by-hand"] = [str(recipe), "--set", f"data.folder={folder}", *time]
+    return words
 
 
 def main() -> None:
@@ -105,13 +110,14 @@ def main() -> None:
     runs: dict[str, dict[str, Any]] = {}
     for name in given.only:
         case, folder = CASES[name], given.folder / name
+        files = [str(folder / file) for file in case.files]
         sides = {
-            "automatic": {f"{name}-automatic": [str(folder / file) for file in case.files]},
-            "hand": by_hand(name, folder),
+            "automatic": {f"{name}-automatic": [*files, "--budget", given.budget]},
+            "hand": by_hand(name, folder, given.budget),
         }
         for side in sides if given.side == "both" else [given.side]:
             for run, words in sides[side].items():
-                runs[run] = trial(words, given.runs / run, case, folder, given.budget, given.threads)
+                runs[run] = trial(words, given.runs / run, case, folder, given.threads)
         if given.side == "both":
             hand = [runs[run]["score"] for run in sides["hand"]]
             best = min(hand) if case.lower_is_better else max(hand)

@@ -1,6 +1,6 @@
 """Makes a virtual environment for each peer, or for those that are named.
 
-python benchmarks/peers/environments.py [joeynmt] [huggingface]
+python benchmarks/peers/environments.py [joeynmt] [huggingface] [linformer] …
 """
 
 import subprocess
@@ -16,6 +16,11 @@ PACKAGES = {
     # Joey NMT imports importlib_metadata without declaring it.
     "joeynmt": ["joeynmt==2.3.0", "importlib_metadata"],
     "huggingface": ["transformers==5.22.2"],
+    "x-transformers": ["x-transformers"],
+    "performer-pytorch": ["performer-pytorch"],
+    "linformer": ["linformer"],
+    "reformer-pytorch": ["reformer-pytorch"],
+    "local-attention": ["local-attention"],
 }
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.attention import MECHANISMS, AttentionContext
-from regard.attention.masks import Mask
+from regard.attention.masks import CAUSAL, EVERYTHING, Mask, inside_segments
 from regard.core.config import parse
 
 BATCH, HEADS, KEY_WIDTH, VALUE_WIDTH = 2, 3, 7, 11
@@ -23,6 +23,23 @@ def asked(length: int, seed: int = 5) -> tuple[Tensor, Tensor, Tensor]:
     widths = (KEY_WIDTH, KEY_WIDTH, VALUE_WIDTH)
     q, k, v = (torch.randn(BATCH, HEADS, length, width, generator=generator, requires_grad=True) for width in widths)
     return q, k, v
+
+
+def masks(lengths: tuple[int, int], length: int, segment: int, given: Tensor) -> dict[str, Mask]:
+    """Every rule that a mask may hold: padding up to ``lengths``, segments of ``segment`` positions, a given matrix."""
+    padding = Mask(lengths_B=torch.tensor(lengths))
+    segments = inside_segments(torch.arange(length).expand(BATCH, -1) // segment)
+    return {
+        "everything": EVERYTHING,
+        "causal": CAUSAL,
+        "padding": padding,
+        "causal and padding": CAUSAL & padding,
+        "an empty text": Mask(lengths_B=torch.tensor([0, lengths[0] // 2])),
+        "segments": CAUSAL & segments,
+        "segments both ways": segments,
+        "given": Mask(dense_BHTS=given),
+        "a window besides": Mask(window=3),
+    }
 
 
 def check_hidden(mechanism: Any, asked: tuple[Tensor, Tensor, Tensor], mask: Mask, seen: Tensor, size: float) -> Tensor:

@@ -165,7 +165,7 @@ def test_masks_with_different_offsets_do_not_combine() -> None:
 
 def test_two_masks_with_segments_of_their_own_do_not_combine() -> None:
     one, other = (Mask(query_segments_BT=torch.zeros(2, 3), key_segments_BS=torch.zeros(2, 3)) for _ in range(2))
-    with pytest.raises(ValueError, match="two masks that both carry segments do not combine"):
+    with pytest.raises(ValueError, match="two masks that both carry segments, or both carry edges, do not combine"):
         one & other
 
 

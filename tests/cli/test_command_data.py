@@ -17,7 +17,7 @@ train = {source = "train.en", target = "train.fr"}
 
 [tokenizer]
 kind = "word"
-minimum_frequency = 1
+min_frequency = 1
 
 [model]
 encoder_layers = 1

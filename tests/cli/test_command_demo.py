@@ -77,5 +77,5 @@ def test_a_demo_that_was_stopped_before_its_first_step_makes_way_for_the_next(
     with monkeypatch.context() as patched:
         patched.setattr("regard.data.modalities.text.vocabularies.Vocabularies.train", stop)
         assert regard("demo", "--out", tmp_path, *QUICK).code == 130
-    assert (tmp_path / "run" / "recipe.toml").exists()
+    assert [one.name for one in (tmp_path / "run").iterdir()] == [".regard-demo"]  # nothing was trained yet
     assert regard("demo", "--out", tmp_path, *QUICK).code == 0

@@ -16,6 +16,7 @@ from regard.runs.recipe import Recipe, recipes
 
 VERBS = (
     "demo", "train", "evaluate", "predict", "compare", "check", "import", "export", "search", "recipes",
+    "measure", "measure attention", "prune",
     "recipes list", "recipes show",
 )  # fmt: skip
 
@@ -51,10 +52,13 @@ def test_an_unknown_verb_is_a_matter_of_usage() -> None:
 def test_recipes_are_listed_one_a_line_with_what_they_are() -> None:
     written, found = regard("recipes", "list").lines, regard("recipes", "list", "--json").json
     lines = [line.removeprefix("  ") for line in written if line.startswith("  ")]
-    headings = [line.split(": ") for line in written if not line.startswith("  ")]
-    assert {group for _, group in headings} == set(found["groups"])
-    assert list(dict.fromkeys(modality for modality, _ in headings)) == list(found["modalities"])
-    assert next(iter(found["modalities"])) == "text"
+    headings = [line for line in written if not line.startswith("  ")]
+    titles = [heading.partition(": ")[0] for heading in headings]
+    assert {heading.rpartition(": ")[2] for heading in headings} == set(found["groups"])
+    assert titles == sorted(titles, key=["texts", "pictures", "graphs", "series"].index), "like beside like"
+    pictures = written[written.index("pictures") : written.index("graphs")]
+    assert any(line.startswith("  digits-pixels ") for line in pictures), "though a GPT reads them as signs"
+    assert "digits-pixels" in found["modalities"]["text"]
     assert "fashion" in found["modalities"]["image"]
     described = [line.split(maxsplit=1) for line in lines]
     assert sorted(name for name, _ in described) == sorted(recipes())

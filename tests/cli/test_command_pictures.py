@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command import regard
+from PIL import Image
 
 from regard.core.errors import OptionError
 from regard.runs.load import load
@@ -51,6 +54,34 @@ def test_a_prompt_is_for_language_models(told: tuple[Path, str]) -> None:
     ).error
     with pytest.raises(OptionError, match="run cannot continue a prompt: it is a classification run; name the run of"):
         assert load(folder / "run").continuation
+
+
+def test_a_picture_of_an_idx_file_is_named_by_its_place(told: tuple[Path, str], tmp_path: Path) -> None:
+    """As tables of errors name it; it is read as the same picture in a file of its own is."""
+    run = told[0] / "run"
+    pixels_BHW = np.random.default_rng(3).integers(0, 256, (3, 16, 16), np.uint8)
+    many, alone = tmp_path / "t10k-images-idx3-ubyte.gz", tmp_path / "alone.png"
+    header = bytes([0, 0, 8, 3]) + b"".join(size.to_bytes(4, "big") for size in pixels_BHW.shape)
+    many.write_bytes(gzip.compress(header + pixels_BHW.tobytes()))
+    Image.fromarray(pixels_BHW[2]).save(alone)
+    by_place, by_path = regard("predict", run, f"{many}[2]"), regard("predict", run, alone)
+    assert by_place.code == 0, by_place.err
+    assert by_place.out == by_path.out
+    page = tmp_path / "page.html"
+    assert regard("look", run, f"{many}[0]", "--out", page).code == 0
+    assert page.is_file()
+    found = regard("predict", run, f"{many}[3]", f"{alone}[0]", f"{tmp_path / 'none'}[1]", alone).error
+    assert "has no picture 3: its 3 pictures are counted from 0 to 2" in found
+    assert "[0] counts the pictures of an idx file, and" in found
+    assert "there is no file" in found
+
+
+def test_all_that_are_no_pictures_are_named_at_once(told: tuple[Path, str], tmp_path: Path) -> None:
+    for name in ("one.png", "other.png"):
+        (tmp_path / name).write_bytes(b"no picture")
+    found = regard("predict", told[0] / "run", tmp_path / "one.png", tmp_path / "other.png").error
+    assert "one.png is not a readable picture" in found
+    assert "other.png is not a readable picture" in found
 
 
 def test_one_class_is_nothing_to_tell_apart(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from command import apart, regard
 
 from regard.cli.options.strategy import choose_strategy
 from regard.core.answers import Answer
+from regard.data.sources.toys import Toy
 from regard.decoding.options import Beam, Greedy, Sampling
 
 TEXTS = ("the cat sleeps", "the old woman sees a bird", "the dogs went to the market")
@@ -53,6 +54,7 @@ class Echo:
 
     class recipe:
         decoding = Greedy()
+        data = Toy()
 
         class task:
             generates = True

@@ -84,7 +84,8 @@ def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> Non
     found = regard("train", "copy", "--out", tmp_path).error
     assert "thesis.tex" in found
     assert "choose another --out" in found
-    assert "is a file" in regard("train", "copy", "--out", tmp_path / "thesis.tex").error
+    found = regard("train", "copy", "--out", tmp_path / "thesis.tex").error
+    assert found == f"{tmp_path / 'thesis.tex'} is a file; name a folder with --out"
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 

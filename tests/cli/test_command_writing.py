@@ -22,7 +22,7 @@ def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "data": {"kind": "text", "train": str(file)},
         "tokenizer": {"kind": "character"},
         "model": {"kind": "gpt", "layers": 2, "width": 48, "heads": 3, "dropout": 0.0, "position": {"kind": "rotary"}},
-        "task": {"kind": "language-model", "context": 32, "sample": 20},
+        "task": {"kind": "language-model", "max_length": 32, "sample": 20},
         "training": {"steps": 200, "batch_tokens": 256, "learning_rate": 1e-2, "validate_every": 100,
                      "schedule": {"kind": "cosine", "warmup": 5}, "optimizer": {"kind": "muon"}},
         "decoding": {"kind": "sampling", "temperature": 0.5},

@@ -83,6 +83,7 @@ def test_a_stem_leaves_few_positions_of_any_picture(side: int) -> None:
 
 
 def test_reading_lengths() -> None:
-    assert rules.reading_length(10, 0) == 16
-    assert rules.reading_length(42, 0) == 64
-    assert rules.reading_length(10_000, 0) == 512
+    assert rules.reading_length(4, 0, 10_000) == 16
+    assert rules.reading_length(42, 0, 10_000) == 64  # 1.39 tokens a word
+    assert rules.reading_length(42, 0, 300) == 112  # 2.5: few pieces make short ones
+    assert rules.reading_length(10_000, 0, 10_000) == 512

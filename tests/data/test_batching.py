@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from regard.core.errors import DataError
-from regard.data.batching import cut, epoch_order, in_length_order, parts, round_rows
+from regard.data.batching import cut, epoch_order, in_length_order, mixed_order, parts, round_rows
 
 rows = some.integers(1, 3).flatmap(
     lambda axes: some.lists(some.lists(some.integers(1, 40), min_size=axes, max_size=axes), max_size=60).map(
@@ -32,7 +32,8 @@ def flat(batches: list[np.ndarray]) -> list[int]:
 def test_every_example_exactly_once_and_never_beyond_the_budget(
     lengths_NA: np.ndarray, budget: int, seed: int, epoch: int
 ) -> None:
-    for batches in (epoch_order(lengths_NA, budget, seed, epoch), in_length_order(lengths_NA, budget)):
+    orders = [of(lengths_NA, budget, seed, epoch) for of in (epoch_order, mixed_order)]
+    for batches in (*orders, in_length_order(lengths_NA, budget)):
         assert sorted(flat(batches)) == list(range(len(lengths_NA)))
         assert all(len(batch) for batch in batches)
         assert all(padded_size(lengths_NA, batch) <= budget for batch in batches)
@@ -56,6 +57,16 @@ def test_epochs_and_seeds_differ() -> None:
     assert len({tuple(flat(batches)) for batches in orders}) == 4
     members = [frozenset(frozenset(batch.tolist()) for batch in batches) for batches in orders]
     assert len(set(members)) == 4, "also who stands with whom changes"
+
+
+def test_in_mixed_order_every_batch_is_like_the_whole() -> None:
+    lengths_NA = np.repeat([[3], [29]], 200, axis=0)
+    batches = mixed_order(lengths_NA, 29 * 40, 1, 0)
+    assert len(batches) == 10
+    assert all(8 <= int((lengths_NA[batch] == 3).sum()) <= 32 for batch in batches)
+    assert flat(batches) == flat(mixed_order(lengths_NA, 29 * 40, 1, 0)) != flat(mixed_order(lengths_NA, 29 * 40, 1, 1))
+    weights = [2.0] * 200 + [1.0] * 200
+    assert np.bincount(flat(mixed_order(lengths_NA, 29 * 40, 1, 0, weights))).tolist() == [2] * 200 + [1] * 200
 
 
 def test_neighbours_are_alike_in_length() -> None:

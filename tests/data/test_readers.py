@@ -5,6 +5,7 @@ import gzip
 import json
 import lzma
 import re
+from pathlib import Path
 
 import pytest
 
@@ -98,6 +99,15 @@ def test_lines_are_counted_as_they_are_read(tmp_path):
     file.write_bytes(b"fine\ncaf\xe9\n\xff\n")
     with pytest.raises(DataError, match=r"a.txt is not valid UTF-8: line 2, byte 8 .* line 3, byte 10 "):
         count_lines(file)
+
+
+def test_the_folder_that_was_searched_is_named_where_a_path_does_not_say_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    told = message_of(lambda: read_lines(Path("a.txt")))
+    assert told == f"no file a.txt; 0 files are in {tmp_path}, none with a similar name"
+    (tmp_path / "deep").mkdir()
+    write(tmp_path / "deep" / "a.text", "x")
+    assert message_of(lambda: read_lines(Path("deep/a.txt"))).endswith(f"similar names in {tmp_path}/deep: a.text")
 
 
 def test_a_missing_file_names_similar_ones(tmp_path):

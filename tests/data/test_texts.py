@@ -17,7 +17,7 @@ from regard.core.errors import DataError
 from regard.data import texts
 from regard.data.ledger import Ledger
 from regard.data.sources.text_files import PythonCode, PythonEnglish, TextFiles
-from regard.data.texts import FileText, HeldText, cut_blocks, divide_file
+from regard.data.texts import FileText, TextInMemory, cut_blocks, divide_file
 
 
 def whole(text: texts.Text) -> str:
@@ -37,7 +37,7 @@ def test_blocks_are_the_text_cut_before_single_spaces(pieces: list[str]) -> None
 def test_a_long_text_comes_in_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(texts, "BLOCK", 64)
     text = "some words and then some more " * 30
-    blocks = list(HeldText("held", text).blocks())
+    blocks = list(TextInMemory("held", text).blocks())
     assert len(blocks) > 5
     assert "".join(blocks) == text
 

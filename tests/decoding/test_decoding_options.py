@@ -42,7 +42,7 @@ def test_rows_of_a_sentence() -> None:
         (Beam, {"beam_size": 3}, r"beam_size: unknown key \(did you mean 'size'"),
         (Greedy, {"max_length": -1}, "max_length: Input should be greater than or equal to 0, found -1"),
         (Sampling, {"temperature": 0.0}, 'found 0.0, expected 0.001 to 1000; .* kind = "greedy"'),
-        (Sampling, {"temperature": float("nan")}, "temperature: found nan"),
+        (Sampling, {"temperature": float("nan")}, "temperature: .*found nan"),
         (Sampling, {"top_p": 0.0}, "top_p: Input should be greater than 0, found 0.0"),
         (Sampling, {"min_p": 1.5}, "min_p: Input should be less than or equal to 1, found 1.5"),
         (Sampling, {"seed": -1}, "seed: Input should be greater than or equal to 0, found -1"),

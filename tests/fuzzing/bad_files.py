@@ -14,7 +14,7 @@ from pathlib import Path
 
 from regard.core.config import parse
 from regard.data import DATA
-from regard.data.discovery.found import Wishes
+from regard.data.discovery.found import Hints
 from regard.data.discovery.looking import discover
 from regard.data.ledger import Ledger
 from regard.data.modalities.audio.wav import wav_bytes
@@ -298,7 +298,7 @@ def bad_files(seed: int, number: int, folder: Path) -> Case:
     paths = maker(chance, folder)
 
     def run() -> str:
-        found = discover(paths, Wishes())
+        found = discover(paths, Hints())
         propose(found).first().recipe()
         ledger = Ledger()
         parse(DATA.resolve(found.data["kind"]), dict(found.data)).load(1, ledger)  # type: ignore[attr-defined]

@@ -41,7 +41,8 @@ def originals() -> dict[str, Path]:
     for kind in ("gpt", "llama"):
         train({
             "data": {"kind": "text", "train": str(root / "text.txt")}, "tokenizer": {"kind": "character"},
-            "model": {"kind": kind, **sizes}, "task": {"kind": "language-model", "context": 16}, "training": training,
+            "model": {"kind": kind, **sizes}, "task": {"kind": "language-model", "max_length": 16},
+            "training": training,
         }, out=root / kind)  # fmt: skip
         export(root / kind, "huggingface", root / f"{kind}-folder")
     train({
@@ -160,20 +161,35 @@ CHANGES: tuple[tuple[str, Change], ...] = (
 )  # fmt: skip
 
 
-def bad_folders(seed: int, number: int, folder: Path) -> Case:
-    """The case with this number: the run is loaded and asked, or the folder imported, loaded and asked."""
+RUNS = tuple((name, change) for name, change in CHANGES if not name.endswith("-folder"))
+IMPORTED = tuple((name, change) for name, change in CHANGES if name.endswith("-folder"))
+
+
+def bad_runs(seed: int, number: int, folder: Path) -> Case:
+    """The case with this number: the run is loaded and asked."""
+    return bad_folder(RUNS, seed, number, folder, lambda copy: copy)
+
+
+def bad_imports(seed: int, number: int, folder: Path) -> Case:
+    """The case with this number: the folder is imported, loaded and asked."""
+
+    def imported(copy: Path) -> Path:
+        import_folder(copy, folder / "imported")
+        return folder / "imported"
+
+    return bad_folder(IMPORTED, seed, number, folder, imported)
+
+
+def bad_folder(
+    changes: tuple[tuple[str, Change], ...], seed: int, number: int, folder: Path, made: Callable[[Path], Path]
+) -> Case:
     chance = random.Random(f"{seed} {number}")
-    name, change = CHANGES[number % len(CHANGES)]
+    name, change = changes[number % len(changes)]
     copy = Path(shutil.copytree(originals()[name], folder / name))
     expected = change(chance, copy)
 
     def run() -> str:
-        made = copy
-        if name.endswith("-folder"):
-            made = folder / "imported"
-            import_folder(copy, made)
-        opened = load(made)
-        opened.predict(["a b c"])
+        load(made(copy)).predict(["a b c"])
         return ""
 
     return Case(f"{name} {change.__name__} {number}", expected, run)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.fuzzing.bad_files import KINDS, bad_files
-from tests.fuzzing.bad_folders import CHANGES, bad_folders
-from tests.fuzzing.trying import Case, Failure, attempt
+from tests.fuzzing.bad_folders import IMPORTED, RUNS, bad_imports, bad_runs
+from tests.fuzzing.trying import Case, Ended, Failure, attempt
 
 SEED = 5
 
@@ -19,9 +19,15 @@ def test_bad_files_are_told(number: int, tmp_path: Path) -> None:
     assert not isinstance(found, Failure), found
 
 
-@pytest.mark.parametrize("number", range(len(CHANGES)), ids=[f"{name}-{one.__name__}" for name, one in CHANGES])
-def test_bad_folders_are_told(number: int, tmp_path: Path) -> None:
-    found = attempt(bad_folders(SEED, number, tmp_path))
+@pytest.mark.parametrize("number", range(len(RUNS)), ids=[f"{name}-{one.__name__}" for name, one in RUNS])
+def test_bad_run_folders_are_told(number: int, tmp_path: Path) -> None:
+    found = attempt(bad_runs(SEED, number, tmp_path))
+    assert not isinstance(found, Failure), found
+
+
+@pytest.mark.parametrize("number", range(len(IMPORTED)), ids=[f"{name}-{one.__name__}" for name, one in IMPORTED])
+def test_bad_imported_folders_are_told(number: int, tmp_path: Path) -> None:
+    found = attempt(bad_imports(SEED, number, tmp_path))
     assert not isinstance(found, Failure), found
 
 
@@ -34,6 +40,8 @@ def test_what_goes_wrong_is_seen() -> None:
 
     assert attempt(Case("a", "refused", lambda: "taken")) == Failure("a", "silent acceptance", "taken")
     assert attempt(Case("b", "told", lambda: "")) == Failure("b", "silent acceptance", "nothing was said")
+    assert attempt(Case("e", "told", lambda: "a row is left out")) == Ended("told", "a row is left out")
+    assert attempt(Case("f", "either", lambda: "")) == Ended("taken")
     broken = attempt(Case("c", "either", lambda: str(1 // 0)))
     assert isinstance(broken, Failure)
     assert (broken.kind, "ZeroDivisionError" in broken.detail) == ("traceback", True)

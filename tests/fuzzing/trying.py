@@ -15,7 +15,7 @@ from regard.core.errors import RegardError
 
 Expected = Literal["refused", "told", "either"]
 """What must come of a case: an error in words; that, or words about what was left out; or that, or nothing at all."""
-SECONDS = 60.0  # by the clock, for what waits
+SECONDS = 300.0  # by the clock, for what waits; long, since the machine may be busy with other things
 CPU_SECONDS = 25.0  # of work, for what never ends
 
 
@@ -33,6 +33,14 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Ended:
+    """A case that ended well: refused in words, told of in words, or taken, since it is not bad after all."""
+
+    kind: Literal["refused", "told", "taken"]
+    words: str = ""
+
+
+@dataclass(frozen=True)
 class Failure:
     """A case that ended as none may."""
 
@@ -41,20 +49,22 @@ class Failure:
     detail: str
 
 
-def attempt(case: Case, seconds: float = SECONDS) -> Failure | str:
-    """The failure; else what was told, in words."""
+def attempt(case: Case, seconds: float = SECONDS) -> Failure | Ended:
+    """What came of it."""
     try:
         with limited(seconds):
             told = case.run()
     except RegardError as error:
-        return str(error) if str(error).strip() else Failure(case.name, "traceback", "an error without a word")
+        if not str(error).strip():
+            return Failure(case.name, "traceback", "an error without a word")
+        return Ended("refused", str(error))
     except TooLong:
         return Failure(case.name, "hang", "".join(traceback.format_exc()[-1500:]))
     except (Exception, SystemExit):
         return Failure(case.name, "traceback", traceback.format_exc()[-2500:])
     if case.expected == "refused" or (case.expected == "told" and not told):
         return Failure(case.name, "silent acceptance", told or "nothing was said")
-    return told
+    return Ended("told" if told else "taken", told)
 
 
 @contextlib.contextmanager

@@ -42,7 +42,7 @@ MASKED = {
         "kind": "bert", "layers": 2, "width": 24, "heads": 3, "position": {"kind": "learned", "max_length": 20},
         "feed_forward": {"width": 30},
     },
-    "task": {"kind": "masked-language-model", "context": 20},
+    "task": {"kind": "masked-language-model", "max_length": 20},
 }  # fmt: skip
 CLASSIFIER = {
     "data": {"kind": "world-moods"}, "tokenizer": {"kind": "wordpiece", "vocabulary": 200},

@@ -23,18 +23,18 @@ from tests.inspection.picture_runs import picture_run, trained
 
 TRAINING = {"steps": 3, "batch_tokens": 256, "learning_rate": 1e-3, "validate_every": 3}
 TOY = {"kind": "toy", "train_size": 60, "validation_size": 10, "test_size": 5}
-WRITER = {"kind": "language-model", "context": 32, "sample": 0}
+WRITER = {"kind": "language-model", "max_length": 32, "sample": 0}
 ENCODER = {"kind": "bert", "layers": 2, "width": 20, "heads": 2, "position": {"max_length": 40}}
 READING = {
     "tokenizer": {"kind": "wordpiece", "vocabulary": 60}, "model": ENCODER,
-    "task": {"kind": "masked-language-model", "context": 16},
+    "task": {"kind": "masked-language-model", "max_length": 16},
 }  # fmt: skip
 TREES: dict[str, dict[str, Any]] = {
-    "transformer": {"data": TOY, "tokenizer": {"kind": "word", "minimum_frequency": 1},
+    "transformer": {"data": TOY, "tokenizer": {"kind": "word", "min_frequency": 1},
                     "model": {"width": 16, "heads": 2, "encoder_layers": 1, "decoder_layers": 2}},
-    "pre": {"data": TOY, "tokenizer": {"kind": "word", "minimum_frequency": 1},
+    "pre": {"data": TOY, "tokenizer": {"kind": "word", "min_frequency": 1},
             "model": {"width": 16, "heads": 2, "encoder_layers": 2, "decoder_layers": 1, "norm": "pre"}},
-    "bahdanau": {"data": TOY, "tokenizer": {"kind": "word", "minimum_frequency": 1},
+    "bahdanau": {"data": TOY, "tokenizer": {"kind": "word", "min_frequency": 1},
                  "model": {"kind": "bahdanau", "width": 12, "embedding": {"width": 8}}},
     "gpt": {"model": {"kind": "gpt", "layers": 2, "width": 20, "heads": 2}, "task": WRITER},
     "llama": {"model": {"kind": "llama", "layers": 2, "width": 24, "heads": 4, "groups": 2}, "task": WRITER},

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-import untrained
-from untrained import SOURCES
 
 import regard
 from regard.cli.main import main
@@ -20,6 +18,8 @@ from regard.interop.checking import check
 from regard.interop.ctranslate2 import conversion as ctranslate2
 from regard.interop.ctranslate2.engine import Ctranslate2Engine, engine_of
 from regard.runs.load import Run
+from tests.interop import untrained
+from tests.interop.untrained import SOURCES
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def translator(tmp_path_factory: pytest.TempPathFactory) -> Path:
     tree = {
         "data": {"kind": "toy", "problem": "copy", "symbols": 6,
                  "train_size": 600, "validation_size": 3, "test_size": 20},
-        "tokenizer": {"kind": "word", "minimum_frequency": 1}, "task": {"label_smoothing": 0.0},
+        "tokenizer": {"kind": "word", "min_frequency": 1}, "task": {"label_smoothing": 0.0},
         "model": {"width": 32, "heads": 2, "encoder_layers": 1, "decoder_layers": 1, "norm": "pre", "dropout": 0.0,
                   "feed_forward": {"width": 64}},
         "training": {"steps": 60, "batch_tokens": 1024, "learning_rate": 4e-3, "validate_every": 60,

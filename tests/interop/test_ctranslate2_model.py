@@ -8,14 +8,14 @@ from typing import Any
 import ctranslate2 as library
 import pytest
 import torch
-import untrained
-from untrained import SOURCES, TARGETS
 
 from regard.core.errors import OptionError, RunError
 from regard.interop.ctranslate2.conversion import convert
 from regard.interop.ctranslate2.engine import Ctranslate2Engine, engine_of
 from regard.interop.exporting import export
 from regard.runs.load import Run
+from tests.interop import untrained
+from tests.interop.untrained import SOURCES, TARGETS
 
 EXACT = 1e-4
 GATED = {"kind": "gated", "width": 40}

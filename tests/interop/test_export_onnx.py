@@ -32,8 +32,8 @@ from regard.runs.recipe import Recipe
 
 TRAINING = {"steps": 1, "batch_tokens": 64, "validate_every": 1}
 TOY = {"kind": "toy", "train_size": 30, "validation_size": 5, "test_size": 5}
-WORDS = {"kind": "word", "minimum_frequency": 1}
-WRITER = {"kind": "language-model", "context": 32, "sample": 0}
+WORDS = {"kind": "word", "min_frequency": 1}
+WRITER = {"kind": "language-model", "max_length": 32, "sample": 0}
 TREES: dict[str, dict[str, Any]] = {
     "gpt": {"model": {"kind": "gpt", "layers": 2, "width": 10, "heads": 2}, "task": WRITER},
     "llama": {"model": {"kind": "llama", "layers": 1, "width": 16, "heads": 4, "groups": 2,

@@ -15,6 +15,7 @@ import torch
 from PIL import Image
 from tokenizers import Tokenizer
 
+import regard
 from regard.core.config import parse
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs
@@ -142,6 +143,27 @@ def test_two_texts_are_enclosed_as_the_model_reads_them() -> None:
     first, second = (run.vocabularies.source.encode(text) for text in ("der Hund", "ein Vogel singt"))
     assert made.ids == [1, *first, 2, *second, 2]
     assert made.type_ids == [0] * (len(first) + 2) + [1] * (len(second) + 1)
+
+
+def test_a_number_of_a_text_whose_tokenizer_hides_nothing_leaves_too(tmp_path: Path) -> None:
+    lines = [f"{'very ' * (number % 4)}good cat {number}\t{number % 4}" for number in range(40)]
+    (tmp_path / "texts.tsv").write_text("\n".join(["text\tlabel", *lines]), encoding="utf-8")
+    regard.train(
+        {
+            "data": {"kind": "labelled", "train": str(tmp_path / "texts.tsv"), "validation_size": 4},
+            "model": CLASSIFIER["model"],
+            "task": {"kind": "regression"},
+            "training": {"steps": 1, "batch_tokens": 64},
+        },
+        tmp_path / "run",
+    )
+    export(tmp_path / "run", "onnx", tmp_path / "out")
+    ids = Tokenizer.from_file(str(tmp_path / "out" / "tokenizer.json")).encode("very good cat").ids
+    given = {"tokens": [ids], "lengths": [len(ids)], "segments": [[0] * len(ids)]}
+    ((said,),) = session_of(tmp_path / "out").run(None, {name: np.array(own) for name, own in given.items()})
+    task = about(tmp_path / "out")["task"]
+    (number,) = regard.load(tmp_path / "run").predict(["very good cat"])
+    assert said * task["std"] + task["mean"] == pytest.approx(float(number), abs=1e-3)
 
 
 @pytest.mark.parametrize("name", ["question-answering", "pictures"])

@@ -30,7 +30,7 @@ TRANSLATOR = {
 }  # fmt: skip
 WRITER = {
     "data": {"kind": "text", "train": "none.txt"}, "tokenizer": {"kind": "character"},
-    "task": {"kind": "language-model", "context": 48, "sample": 0},
+    "task": {"kind": "language-model", "max_length": 48, "sample": 0},
 }  # fmt: skip
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import regard
-from regard.runs.journal import SilentObserver
+from regard.runs.journal import NullObserver
 
 
-class Pace(SilentObserver):
+class Pace(NullObserver):
     """Makes a step last long enough to be hit from outside."""
 
     def __init__(self, seconds: float) -> None:
@@ -24,7 +24,7 @@ class Pace(SilentObserver):
         time.sleep(self.seconds)
 
 
-def die_before(operation: int, after_step: int) -> SilentObserver:
+def die_before(operation: int, after_step: int) -> NullObserver:
     """Kills this very process at its n-th move on the disk after a step: in the middle of a checkpoint, mostly."""
     counting = Counting(operation, after_step)
     for module, name in ((os, "fsync"), (os, "replace"), (shutil, "rmtree")):
@@ -32,7 +32,7 @@ def die_before(operation: int, after_step: int) -> SilentObserver:
     return counting
 
 
-class Counting(SilentObserver):
+class Counting(NullObserver):
     """Counts disk operations from a given step on."""
 
     def __init__(self, left: int, after_step: int) -> None:
@@ -56,7 +56,7 @@ class Counting(SilentObserver):
 
 def train(recipe: Path, run: Path, pause: float = 0.0, dies: tuple[int, int] | None = None) -> None:
     """Goes on with a run, with a pause after every step; may die at an operation (the first number) after a step."""
-    observers: list[SilentObserver] = [Pace(pause)]
+    observers: list[NullObserver] = [Pace(pause)]
     if dies:
         observers.append(die_before(*dies))
     regard.train(recipe, run, resume=True, observers=observers)

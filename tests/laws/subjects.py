@@ -19,10 +19,11 @@ from regard.models import ModelPart
 from regard.models.gpt import Gpt
 from regard.models.llama import Llama
 from regard.models.recurrent import Recurrent
+from regard.models.transformer_xl import TransformerXl
 from regard.runs.recipe import Recipe
 from tests.laws.families import DecoderOnly
 
-WRITERS = ("gpt", "llama", "recurrent")
+WRITERS = ("gpt", "llama", "recurrent", "transformer-xl")
 """Families that read nothing but their own words."""
 
 SYMBOLS = 13
@@ -73,7 +74,7 @@ def collate(model: nn.Module, sources: Sources) -> Any:
 
 
 def reads_a_source(model: nn.Module) -> bool:
-    return not isinstance(model, DecoderOnly | Gpt | Llama | Recurrent)
+    return not isinstance(model, DecoderOnly | Gpt | Llama | Recurrent | TransformerXl)
 
 
 def states(model: Any, source: Any, target_BT: Tensor) -> Tensor:
@@ -120,6 +121,10 @@ def _latent(**changes: Any) -> dict[str, Any]:
     return {"kind": "latent", "rank": 6, "key_width": 4, "rotary_width": 2, "value_width": 3, **changes}
 
 
+def _reformer(**changes: Any) -> dict[str, Any]:
+    return {"kind": "reformer", "buckets": 4, "chunk": 2, "rounds": 3, **changes}
+
+
 _LAYOUT = ["x" * (row + 1) + "." * (12 - row) for row in range(13)]
 _CONVOLUTION: dict[str, Any] = {
     "kind": "convolution", "embedding": {"kind": "learned", "width": 7}, "width": 12, "encoder_layers": 2,
@@ -154,6 +159,8 @@ SUBJECTS = [
     Subject("performer", _transformer(attention={"kind": "performer", "features": 5}, norm="pre")),
     Subject("experts", _transformer(feed_forward=_experts(shared=1, balance={"kind": "bias"}), norm="pre")),
     Subject("latent", _transformer(projection={"kind": "latent", "rank": 5, "query_rank": 7}, norm="pre")),
+    Subject("shared", _transformer(projection={"kind": "shared"}, norm="pre")),
+    Subject("reformer", _transformer(projection={"kind": "shared"}, attention=_reformer(), norm="pre")),
     Subject("fixed-start", _recurrent("fixed-context", cell="rnn", context="start", encoder_layers=2)),
     Subject("fixed-every-step", _recurrent("fixed-context", cell="lstm", decoder_layers=2, tied="none")),
     Subject("bahdanau", _recurrent("bahdanau", cell="gru")),
@@ -184,7 +191,13 @@ SUBJECTS = [
     Subject("llama-latent", _writer("llama", heads=5, projection=_latent(query_rank=7))),
     Subject("llama-latent-window", _writer("llama", projection=_latent(), attention={"kind": "window", "size": 3})),
     Subject("llama-latent-linear", _writer("llama", projection=_latent(), attention={"kind": "linear"})),
+    Subject("llama-reformer", _writer("llama", projection={"kind": "shared"}, attention=_reformer(rounds=2))),
+    Subject("gpt-reversible", _writer("gpt", residual="reversible", position={"kind": "relative-bias"})),
+    Subject("llama-reversible", _writer("llama", residual="reversible", projection={"kind": "shared"},
+                                        attention=_reformer())),
     Subject("gpt-latent", _writer("gpt", projection=_latent(), position={"kind": "relative-bias"})),
+    Subject("xl", _writer("transformer-xl", memory=3)),
+    Subject("xl-long", _writer("transformer-xl", memory=40, tied="none", norm={"kind": "rms"})),
     Subject("recurrent", _recurrent("recurrent", cell="lstm", layers=2)),
     Subject("recurrent-gru", _recurrent("recurrent", cell="gru", layers=1, tied="none")),
     Subject("gru", {"kind": "tests.laws.families:GruConfig", "width": 11, "dropout": 0.1}),
@@ -209,11 +222,19 @@ ENCODERS = [
     Subject("bert-linear", _encoder(attention={"kind": "linear"})),
     Subject("bert-performer", _encoder(attention={"kind": "performer"})),
     Subject("bert-linformer", _encoder(attention={"kind": "linformer", "rows": 5})),
+    Subject("bert-reformer", _encoder(projection={"kind": "shared"}, attention=_reformer(buckets=2, chunk=4))),
     Subject("bert-experts", _encoder(feed_forward=_experts(scores="sigmoid"))),
     Subject("bert-latent", _encoder(projection=_latent())),
     Subject("bert-biased", _encoder(position={"kind": "relative-bias"}, feed_forward={"kind": "gated", "width": 11})),
 ]
 """Models that read a text from both sides and never step."""
+
+LONG_READERS = [
+    Subject("hierarchical", {"kind": "hierarchical", "layers": 1, "width": 12, "heads": 3, "part": 3, "dropout": 0.1}),
+    Subject("hierarchical-rotary", {"kind": "hierarchical", "layers": 2, "width": 12, "heads": 3, "part": 2,
+                                    "summary_layers": 1, "position": {"kind": "rotary"}, "norm": {"kind": "rms"}}),
+]  # fmt: skip
+"""Models that read a text part by part."""
 
 
 def _arrays(shape: tuple[int, ...], **changes: Any) -> tuple[dict[str, Any], Ports]:

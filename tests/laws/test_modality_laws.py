@@ -149,13 +149,13 @@ SUBJECTS = [
     series("series-by-channel", labelled=True, length=16, normalise="channel"),
     text(kind="bpe", vocabulary=280),
     text(kind="bpe", vocabulary=280, dropout=0.2, joint=False),
-    text(kind="word", minimum_frequency=1),
-    text(kind="whitespace", minimum_frequency=1),
+    text(kind="word", min_frequency=1),
+    text(kind="whitespace", min_frequency=1),
     text(kind="character"),
     text(kind="byte"),
     text(kind="per-side", joint=False, source={"kind": "character"}, target={"kind": "bpe", "vocabulary": 280}),
     text(kind="code", vocabulary=280),
-    text(kind="wordpiece", vocabulary=60, minimum_frequency=1),
+    text(kind="wordpiece", vocabulary=60, min_frequency=1),
     text(kind="imported", sos=2, eos=1, unk=3),  # symbols in another order, and none for padding
     image("image", size=[6, 4]),
     image("image-grey", size=[6, 4], channels=1, resize="stretch", augmentation={"shift": 2, "flip": True}),
@@ -196,7 +196,7 @@ def test_it_is_a_modality(subject: Subject) -> None:
     assert isinstance(modality, Modality)
     assert modality.port() == subject.modalities.ports()["input"]
     assert modality.name
-    assert modality.at_once > 0
+    assert modality.batch_positions > 0
 
 
 @every_modality

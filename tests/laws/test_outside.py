@@ -18,8 +18,8 @@ GRU, DECODER_ONLY = "tests.laws.families:GruConfig", "tests.laws.families:Decode
 LANGUAGE_MODEL = "tests.laws.families:LanguageModelConfig"
 TREE: dict[str, Any] = {
     "data": {"kind": "toy", "train_size": 300, "validation_size": 20, "test_size": 10, "symbols": 6,
-             "maximum_length": 4},
-    "tokenizer": {"kind": "word", "minimum_frequency": 1},
+             "max_length": 4},
+    "tokenizer": {"kind": "word", "min_frequency": 1},
     "training": {
         "steps": 40, "batch_tokens": 300, "learning_rate": 1e-2, "schedule": {"kind": "constant"},
         "validate_every": 20,

@@ -49,8 +49,8 @@ class Family:
         }  # fmt: skip
         tree = {
             "data": {"kind": "toy", "train_size": 150, "validation_size": 20, "test_size": 5, "symbols": 9,
-                     "maximum_length": 7},
-            "tokenizer": {"kind": "word", "minimum_frequency": 1},
+                     "max_length": 7},
+            "tokenizer": {"kind": "word", "min_frequency": 1},
             "model": self.model,
             "task": self.task,
             "training": training,
@@ -90,7 +90,7 @@ STREAMS = Family(  # what the streams remember must come back too
         "training.optimizer.kind=muon",
     ),
     {"kind": "recurrent", "cell": {"kind": "lstm"}, "width": 12, "embedding": {"width": 8}},
-    {"kind": "language-model", "context": 8, "carry": True, "sample": 5},
+    {"kind": "language-model", "max_length": 8, "carry": True, "sample": 5},
 )  # fmt: skip
 
 

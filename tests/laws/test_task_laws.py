@@ -20,7 +20,7 @@ from regard.core.batch import Batch, Examples, move
 from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Inputs
 from regard.core.ports import Nodes
-from regard.core.seams import capabilities
+from regard.core.seams import capabilities, max_length_of
 from regard.core.seams.task import Session, Task
 from regard.data.batching import in_length_order
 from regard.data.corpus import Pair
@@ -31,9 +31,10 @@ from regard.runs.recipe import Recipe
 from regard.runs.train import build_task, headed, load_corpus, resolve_task
 from regard.tasks import TASKS
 from regard.tasks.classification import ClassBatch, Classification
-from regard.tasks.graphs.encoding import AskedBatch
+from regard.tasks.graphs.encoding import PartsBatch
 from regard.tasks.reading import logits_of
 from regard.tasks.regression import Regression
+from regard.tasks.running.running_text import RunningTextTask
 from regard.tasks.translation import Translation
 from regard.training.learner import Learner
 from tests.laws.counted import asked_files, ring_files
@@ -47,7 +48,7 @@ TRANSLATOR = {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "
 VIT = {"kind": "vit", "layers": 1, "width": 12, "heads": 3, "dropout": 0.0, "front": {"kind": "patches", "size": 4}}
 PIECES = {"kind": "wordpiece", "vocabulary": 150}
 GRAPH = {"kind": "graph", "structure": {"degree": 3, "distance": 2}}
-WORDS = {"kind": "whitespace", "minimum_frequency": 1, "joint": False}
+WORDS = {"kind": "whitespace", "min_frequency": 1, "joint": False}
 
 
 def running(model: dict[str, Any], **task: Any) -> dict[str, Any]:
@@ -55,7 +56,7 @@ def running(model: dict[str, Any], **task: Any) -> dict[str, Any]:
         "data": {"kind": "world-english", "train_size": 60, "validation_size": 8, "test_size": 6},
         "tokenizer": {"kind": "character"},
         "model": {"dropout": 0.0, "layers": 1, **model},
-        "task": {"kind": "language-model", "context": 9, "sample": 5, **task},
+        "task": {"kind": "language-model", "max_length": 9, "sample": 5, **task},
     }
 
 
@@ -95,7 +96,7 @@ TREES: dict[str, dict[str, Any]] = {
         "task": {"kind": "transcription"},
     },
     "temporal-classification": {
-        "data": {"kind": "keypad", "train_size": 30, "validation_size": 6, "test_size": 6, "maximum_length": 5},
+        "data": {"kind": "keypad", "train_size": 30, "validation_size": 6, "test_size": 6, "max_length": 5},
         "input": {"kind": "audio"}, "tokenizer": {"kind": "character"},
         "model": {**VIT, "front": {"kind": "patches", "size": [3, 40], "class_token": False}},
         "task": {"kind": "temporal-classification", "dropout": 0.0, "prefixes": 3},
@@ -106,7 +107,7 @@ TREES: dict[str, dict[str, Any]] = {
     "embedding": labelling("small-world", kind="embedding"),
     "masked-language-model": {"data": {"kind": "world-english", "train_size": 60, "validation_size": 8, "test_size": 6},
                               "tokenizer": PIECES, "model": BERT,
-                              "task": {"kind": "masked-language-model", "context": 20, "pseudo": 0}},
+                              "task": {"kind": "masked-language-model", "max_length": 20, "pseudo": 0}},
 }  # fmt: skip
 """One tiny recipe of every kind of task, and one whose loss does not add over examples."""
 
@@ -115,8 +116,8 @@ DECLARED: dict[str, set[str]] = {
         "ChecksLengths", "Compares", "HasYardsticks", "ScoresInDetail", "ScoresPairs", "Translates", "Probeable",
     },
     "parsing": {"ChecksLengths", "Compares", "HasYardsticks", "ScoresPairs", "Translates", "Probeable"},
-    "language-model": {"Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
-    "streams": {"Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
+    "language-model": {"ChecksLengths", "Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
+    "streams": {"ChecksLengths", "Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
     "classification": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable"},
     "regression": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "EstimatesNumbers", "Probeable"},
     "graphs": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "EstimatesNumbers", "Probeable"},
@@ -135,7 +136,7 @@ DECLARED: dict[str, set[str]] = {
     "tagging": {"HasHead", "HasYardsticks", "ScoresPairs", "Tags", "HasLabels", "Probeable"},
     "question-answering": {"HasHead", "HasYardsticks", "ScoresPairs", "AnswersQuestions", "Probeable"},
     "embedding": {"HasHead", "HasYardsticks", "ScoresPairs", "Probeable"},
-    "masked-language-model": {"Derives", "Fills", "HasYardsticks", "Probeable"},
+    "masked-language-model": {"ChecksLengths", "Derives", "Fills", "HasYardsticks", "Probeable"},
 }
 CAPABILITIES: dict[str, Any] = {
     name: found
@@ -381,7 +382,17 @@ def head(subject: Subject) -> None:
 
 
 def lengths(subject: Subject) -> None:
+    """What has room is let through, what the model has no positions for, or a step no tokens, is refused."""
     subject.task.check_lengths(subject.model, 4096)
+    if isinstance(subject.task, RunningTextTask):
+        room = max_length_of(subject.model)
+        if not room:
+            return  # it reads on and on
+        subject.task.window = room + 1
+        told = f"task.max_length = {room + 1}, and the model reads at most {room} tokens"
+        with pytest.raises(OptionError, match=told):
+            subject.task.check_lengths(subject.model, 4096)
+        return
     if subject.name == "temporal-classification":  # what does not fit there is too short, not too long
         return
     with pytest.raises(DataError, match=r"training\.batch_tokens = 3 has room for 2 pieces; more have"):
@@ -526,7 +537,7 @@ def answers_questions(subject: Subject) -> None:
 
 
 def read(batch: Any) -> Inputs:
-    return batch.inputs if isinstance(batch, ClassBatch | AskedBatch) else batch.text
+    return batch.inputs if isinstance(batch, ClassBatch | PartsBatch) else batch.text
 
 
 def labels(subject: Subject) -> None:
@@ -569,7 +580,7 @@ def probes(subject: Subject) -> None:
     raw = "who sleeps\tthe cat sleeps" if isinstance(task, capabilities.AnswersQuestions) else "the cat"
     if isinstance(task.ports()["input"], Nodes):
         raw = raws(subject, 1)[0]
-    raw = raw if one.inputs.values.dim() == 2 else inputs_of(subject.name)[0]
+    raw = raw if one.inputs.values.dim() == 2 and subject.name not in HEARD else inputs_of(subject.name)[0]
     given = task.probe(session, raw)
     again = task.random_examples(session, np.random.default_rng(1), 3, 20)
     assert torch.isfinite(given.logits(session.model)).all()

@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from regard.layers import consistency_loss as chunked
-from regard.layers.consistency_loss import consistency_loss
+from regard.layers.losses import consistency as chunked
+from regard.layers.losses.consistency import consistency_loss
 from regard.layers.vocabulary_loss import vocabulary_loss
 
 

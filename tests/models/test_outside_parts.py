@@ -23,7 +23,7 @@ from regard.training.muon import stacked_parameters
 PORTS = text_ports(13, 13, shared=True)
 TINY: dict[str, dict[str, Any]] = {
     "gpt": {"kind": "gpt", "layers": 3, "width": 8, "heads": 2, "position": {"kind": "learned", "max_length": 40}},
-    "llama": {"kind": "llama", "layers": 3, "width": 8, "heads": 2, "groups": 1, "context": 30},
+    "llama": {"kind": "llama", "layers": 3, "width": 8, "heads": 2, "groups": 1, "max_length": 30},
     "bert": {"kind": "bert", "layers": 3, "width": 8, "heads": 2, "position": {"kind": "learned", "max_length": 40}},
     "transformer": {
         "kind": "transformer", "encoder_layers": 3, "decoder_layers": 3, "width": 8, "heads": 2,

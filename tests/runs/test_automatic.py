@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import time
 import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from regard.core import rules
 from regard.core.errors import DataError, OptionError
-from regard.data.discovery.found import Discovery, Wishes
+from regard.data.discovery.found import Discovery, Hints
 from regard.data.discovery.looking import discover
 from regard.runs.automatic.proposal import Decision, Proposal, Size
 from regard.runs.automatic.questions import propose
 from regard.runs.automatic.sizes import decide_size
-from regard.runs.budget import Deadline
+from regard.runs.budget import Deadline, measure
 from regard.runs.folder import RunFolder
 from regard.runs.recipe import Recipe
 from regard.runs.train import gather, train
+from regard.tasks.language_modelling import LanguageModelling
 from regard.training.machine import Ranks
 from regard.training.observers import Observers
 from tests.graph_files import write_molecules, write_tu
@@ -36,9 +40,9 @@ def sentences(count: int, words: int = 7, seed: int = 1) -> list[str]:
     return [" ".join(chance.choices(WORDS, k=words)) for _ in range(count)]
 
 
-def found_in(path: Path, text: str, wishes: Wishes = Wishes()) -> Discovery:  # noqa: B008
+def found_in(path: Path, text: str, hints: Hints = Hints()) -> Discovery:  # noqa: B008
     path.write_text(text, encoding="utf-8")
-    return discover([path], wishes)
+    return discover([path], hints)
 
 
 def labelled(folder: Path, count: int = 120) -> Discovery:
@@ -60,7 +64,7 @@ def decided(found: Discovery, folder: Path, seconds: float, *settings: str) -> t
 def test_labels_become_a_classifier_that_reads_as_far_as_texts_go(tmp_path: Path) -> None:
     recipe = propose(labelled(tmp_path)).first().recipe()
     assert (recipe.model.kind, recipe.task.kind, recipe.tokenizer.kind) == ("bert", "classification", "wordpiece")
-    assert recipe.task.model_dump()["max_length"] == 16  # seven words
+    assert recipe.task.model_dump()["max_length"] == 32  # seven words of 2.5 tokens
     assert recipe.data.model_dump()["label"] == "label"
 
 
@@ -104,6 +108,41 @@ def test_time_decides_size_and_steps_and_much_of_it_is_not_spent_on_learning_by_
     reason = {one.path: one.reason for one in long.decisions}["training.steps"]
     assert reason.endswith("more would overfit")
     assert long_recipe.training.steps < 5000
+
+
+def test_what_fits_into_the_time_is_told_in_epochs_too(tmp_path: Path) -> None:
+    proposal = replace(propose(labelled(tmp_path)), epochs=1e9)  # so that time is what ends it
+    gathered = gather(proposal.first().recipe(), RunFolder(tmp_path / "run"), Ranks(), Observers())
+    made, recipe = decide_size(proposal, gathered, Deadline(100), (), lambda text: None)
+    reason = {one.path: one.reason for one in made.decisions}["training.steps"]
+    told = re.fullmatch(r"([\de.+]+) epochs are what fits into 100s, a step taking [\de.-]+ s", reason)
+    assert told is not None
+    epochs = recipe.training.steps * recipe.training.settled(recipe.model.width, gathered.extent).batch_tokens
+    assert float(told[1]) == pytest.approx(epochs / gathered.extent.positions, rel=0.01)
+
+
+def test_a_language_model_leaves_time_for_what_is_written_beside_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Samples after validations, and the page at the end."""
+    text = tmp_path / "story.txt"
+    text.write_text("\n".join(sentences(400)) + "\n")
+    short = ("task.max_length=32", "training.batch_tokens=64", "training.steps=9")
+    recipe = propose(discover([text])).first().recipe(*short)
+    whole, asked = LanguageModelling.sample, list[LanguageModelling]()
+
+    def sample(task: LanguageModelling, *rest: Any) -> str:
+        asked.append(task)
+        return whole(task, *rest)
+
+    monkeypatch.setattr(LanguageModelling, "sample", sample)
+    pace = measure(gather(recipe, RunFolder(tmp_path / "run"), Ranks(), Observers()), recipe, 0.1)
+    assert len(asked) == 1
+    assert pace.seconds_per_validation > 0
+    classifier = propose(labelled(tmp_path)).first().recipe()
+    began = time.monotonic()
+    left = [Deadline(seconds, began).left_to_train(one) for one in (recipe, classifier) for seconds in (30, 3600)]
+    assert left == pytest.approx([27, 3580, 30, 3600], abs=1)
 
 
 def test_what_the_user_sets_is_kept(tmp_path: Path) -> None:
@@ -150,7 +189,7 @@ def tones(folder: Path) -> Discovery:
 
 def molecules(folder: Path) -> Discovery:
     write_molecules(folder / "mol.sdf", 60, "SOL")
-    return discover([folder / "mol.sdf"], Wishes(task="regression"))
+    return discover([folder / "mol.sdf"], Hints(task="regression"))
 
 
 def rings(folder: Path) -> Discovery:
@@ -188,7 +227,7 @@ def trees(folder: Path) -> Discovery:
 
 def sentence_pairs(folder: Path) -> Discovery:
     rows = [f"{text}\t{text.upper()}" for text in sentences(60)]
-    return found_in(folder / "pairs.tsv", "\n".join(["source\ttarget", *rows]) + "\n", Wishes(task="embedding"))
+    return found_in(folder / "pairs.tsv", "\n".join(["source\ttarget", *rows]) + "\n", Hints(task="embedding"))
 
 
 KINDS = {

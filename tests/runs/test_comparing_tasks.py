@@ -32,7 +32,7 @@ BASES: dict[str, tuple[str, ...]] = {
     "question-answering": ("questions", ONE_TEST_SPLIT),
     "embedding": ("embed-small-world", ONE_TEST_SPLIT),
     "masked-language-model": ("bert-small-world", "task.pseudo=20"),
-    "language-model": ("gpt-small-world", "task.context=16", "task.sample=0"),
+    "language-model": ("gpt-small-world", "task.max_length=16", "task.sample=0"),
     "forecasting": ("waves", "training.batch_tokens=1536"),
     "regression": ("leaves.toml", "training.batch_tokens=40"),
     "node-classification": ("rings.toml", "training.batch_tokens=40"),
@@ -110,8 +110,8 @@ def test_recipes_of_every_task_are_compared_by_its_own_figures(kind: str, tmp_pa
         for metric in shown:
             assert row[metric.name] == pytest.approx(scores[metric.name])
             assert (row[f"{metric.name}_interval"] is None) == (f"{metric.name}_low" not in scores)
-            assert metric.told(row[metric.name]) in page
-            assert metric.told(row[metric.name]) in markdown
+            assert metric.formatted(row[metric.name]) in page
+            assert metric.formatted(row[metric.name]) in markdown
         assert row["curve"][0]
         if task.accuracy:
             assert [point[task.accuracy] for point in row["curve"][0]], "levels of it are told"

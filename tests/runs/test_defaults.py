@@ -12,20 +12,20 @@ from regard.core.auto import is_auto
 from regard.core.config import parse
 from regard.core.errors import OptionError, RecipeError
 from regard.models.gpt import PRESETS, GptConfig
-from regard.runs.budget import Budget, Deadline, Pace, measure_pace, within, without_steps
+from regard.runs.budget import Budget, Deadline, Pace, measure_pace, with_steps, within, without_steps
 from regard.runs.folder import RunFolder
+from regard.runs.formats.upgrade import read_run_recipe
 from regard.runs.recipe import Recipe, recipes
 from regard.runs.train import prepare
-from regard.runs.upgrade import read_run_recipe
 from regard.training.config import Extent, TrainingConfig
 from regard.training.machine import Ranks
 
 TINY: dict[str, Any] = {
     "data": {
-        "kind": "toy", "train_size": 300, "validation_size": 20, "test_size": 20, "symbols": 5, "minimum_length": 2,
-        "maximum_length": 5,
+        "kind": "toy", "train_size": 300, "validation_size": 20, "test_size": 20, "symbols": 5, "min_length": 2,
+        "max_length": 5,
     },
-    "tokenizer": {"kind": "word", "minimum_frequency": 1},
+    "tokenizer": {"kind": "word", "min_frequency": 1},
     "model": {"encoder_layers": 1, "decoder_layers": 1, "width": 16},
 }
 
@@ -133,8 +133,18 @@ def test_a_hopeless_budget_is_refused_before_training(tmp_path: Path) -> None:
 
 def test_validations_are_part_of_the_budget() -> None:
     assert Pace(0.5, 10, 0.0).steps_in(100.0) == 200
-    assert Pace(0.5, 10, 2.0).steps_in(100.0) == 156  # eleven of two seconds
+    assert Pace(0.5, 10, 0.5).steps_in(100.0) == 189  # eleven of half a second
+    assert Pace(0.5, 10, 2.0).steps_in(100.0) == 176  # six of two seconds: a tenth of the time, and the last
     assert Pace(0.5, 10, 50.0).steps_in(100.0) == 1
+    assert Pace(1.5, 10).validating_like(Pace(0.5, 10, 2.0)) == Pace(1.5, 10, 6.0)
+
+
+def test_what_is_slow_to_validate_is_validated_less_often() -> None:
+    recipe = Recipe.of("copy", ['training.steps="auto"', 'training.validate_every="auto"'])
+    assert is_auto(with_steps(recipe, 1000).training.validate_every)
+    assert with_steps(recipe, 1000, validations=Pace(0.5, 10, 10.0).validations_in(500)).training.validate_every == 200
+    fixed = Recipe.of(recipe, ["training.validate_every=70"])
+    assert with_steps(fixed, 1000, validations=2).training.validate_every == 70
 
 
 def test_measuring_changes_nothing(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ SMALL = {"layers": 1, "width": 16, "heads": 2}
 RUNS: dict[str, dict[str, Any]] = {
     "masked": {"data": {"kind": "world-english", **WORLD}, "tokenizer": {"kind": "wordpiece", "vocabulary": 300},
                "model": {"kind": "bert", **SMALL, "position": {"max_length": 20}},
-               "task": {"kind": "masked-language-model", "context": 12, "documents": "apart", "pseudo": 0}},
+               "task": {"kind": "masked-language-model", "max_length": 12, "documents": "apart", "pseudo": 0}},
     "language": {"data": {"kind": "world-english", **WORLD}, "model": {"kind": "gpt", **SMALL},
-                 "tokenizer": {"kind": "word"}, "task": {"kind": "language-model", "context": 12, "sample": 0}},
+                 "tokenizer": {"kind": "word"}, "task": {"kind": "language-model", "max_length": 12, "sample": 0}},
     "moods": {"data": {"kind": "world-moods", **WORLD, "compositional_size": 0},
               "model": {"kind": "recurrent", "width": 16}, "tokenizer": {"kind": "word"},
               "task": {"kind": "classification", "max_length": 24}},

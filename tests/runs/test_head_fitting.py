@@ -27,7 +27,7 @@ def body(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("head") / "body"
     train({
         "data": {"kind": "world-english", "train_size": 300}, "tokenizer": {"kind": "wordpiece", "vocabulary": 400},
-        "model": BERT, "task": {"kind": "masked-language-model", "context": 24},
+        "model": BERT, "task": {"kind": "masked-language-model", "max_length": 24},
         "training": {"steps": 2, "batch_tokens": 256, "validate_every": 2, "checkpoint_every": 2},
     }, out=out)  # fmt: skip
     return out

@@ -18,7 +18,7 @@ from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.tokenizers import BpeTokenizer, CharacterTokenizer, Tokenizer, WordTokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.layers.embeddings import PretrainedEmbedding
-from regard.runs.journal import SilentObserver
+from regard.runs.journal import NullObserver
 from regard.runs.pretrained_vectors import load_pretrained_vectors, surface_words
 from regard.runs.recipe import Recipe
 from regard.runs.train import build_model, build_task
@@ -26,14 +26,14 @@ from regard.training.observers import Observers
 
 WIDTH = 5
 TINY = (
-    "data.train_size=60", "data.validation_size=10", "data.test_size=5", "data.symbols=6", "data.maximum_length=5",
+    "data.train_size=60", "data.validation_size=10", "data.test_size=5", "data.symbols=6", "data.max_length=5",
     "model.kind=fixed-context", "model.width=8", "model.tied=none", "model.embedding.kind=borrowed",
     f"model.embedding.width={WIDTH}", "training.steps=3", "training.batch_tokens=100", "decoding.max_length=4",
 )  # fmt: skip
 LETTERS = "abcdef"
 
 
-class Listener(SilentObserver):
+class Listener(NullObserver):
     """Remembers what was said."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ def filled(
 
 
 def words(*texts: str) -> Tokenizer:
-    return WordTokenizer(minimum_frequency=1).train(texts)
+    return WordTokenizer(min_frequency=1).train(texts)
 
 
 def one(*texts: str) -> Vocabularies:
@@ -189,7 +189,7 @@ def test_a_word_has_the_same_vector_after_a_space_and_elsewhere(tmp_path: Path) 
     assert all(row.tobytes() == vector_of("cat").tobytes() for row in cats)
 
 
-@pytest.mark.parametrize("config", [CharacterTokenizer(), BpeTokenizer(vocabulary=262, minimum_frequency=1)])
+@pytest.mark.parametrize("config", [CharacterTokenizer(), BpeTokenizer(vocabulary=262, min_frequency=1)])
 def test_pieces_of_any_tokenizer_borrow_by_what_they_say(config: WordTokenizer, tmp_path: Path) -> None:
     file = write_vectors(tmp_path / "vectors.txt", ["a", "b"])
     tokenizer = config.train(["a b a b"])

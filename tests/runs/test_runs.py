@@ -35,7 +35,7 @@ from tests.graph_files import write_citations, write_molecules, write_tu
 from tests.sounds import tone_of, write_tones
 
 TINY = (
-    "data.train_size=1500", "data.validation_size=30", "data.test_size=20", "data.symbols=6", "data.maximum_length=5",
+    "data.train_size=1500", "data.validation_size=30", "data.test_size=20", "data.symbols=6", "data.max_length=5",
     "model.width=32", "model.heads=2", "model.feed_forward.width=64", "model.encoder_layers=1",
     "model.decoder_layers=1", "training.learning_rate=0.01", "training.steps=150", "training.batch_tokens=600",
     "training.schedule.warmup=10",
@@ -326,7 +326,7 @@ def test_the_weights_of_another_run_do_not_fit(copied: Path, foreign: Path) -> N
         ("model.safetensors", "not weights", "model.safetensors cannot be read as safetensors"),
         ("tokenizer.json", "{}", "tokenizer.json is not a tokenizer file of the tokenizers library"),
         ("recipe.toml", "[model", "recipe.toml is not valid TOML"),
-        ("recipe.toml", "[model]\nwitdh = 3", "model.witdh: unknown key (did you mean 'width'?)"),
+        ("recipe.toml", "[task]\n[model]\nwitdh = 3", "model.witdh: unknown key (did you mean 'width'?)"),
     ],
     ids=["weights", "tokenizer", "recipe", "misspelt recipe"],
 )
@@ -416,7 +416,7 @@ def test_a_line_that_is_too_long_is_listed(tmp_path: Path) -> None:
         lines[16] = " ".join(["long"] * 30)
         (data / f"train.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
     settings = [
-        f"data.folder={data}", "tokenizer.kind=word", "tokenizer.minimum_frequency=1", "task.max_length=12",
+        f"data.folder={data}", "tokenizer.kind=word", "tokenizer.min_frequency=1", "task.max_length=12",
         "training.steps=2", "model.width=16", "model.heads=2",
     ]  # fmt: skip
     regard.train("multi30k", tmp_path / "run", settings)
@@ -437,7 +437,7 @@ SMALL: dict[str, tuple[str, ...]] = {
     "transformer-base": ("tokenizer.vocabulary=280", "model.width=32", "model.feed_forward.width=64"),
     "transformer-big": ("tokenizer.vocabulary=280", "model.width=32", "model.feed_forward.width=64"),
 }
-TINY_WRITER = ("model.width=16", "task.context=16", "task.sample=5")
+TINY_WRITER = ("model.width=16", "task.max_length=16", "task.sample=5")
 SMALL |= {
     "multi30k-bahdanau": ("tokenizer.vocabulary=280",),
     "shakespeare": TINY_WRITER,
@@ -449,8 +449,8 @@ SMALL["parse-small-world"] = SMALL["small-world"]
 SMALL["bert-small-world"] = ("data.train_size=200", "data.validation_size=10", "data.test_size=5", "model.width=16")
 SMALL["tags"] = (*SMALL["bert-small-world"], "data.compositional_size=5")
 SMALL["mood"] = SMALL["tags"]
-SMALL["gpt-small-world"] = (*SMALL["bert-small-world"], "task.context=16", "task.sample=5")
-SMALL["film-bert"] = ("data.some=40", "tokenizer.vocabulary=600", "model.width=12", "task.context=32")
+SMALL["gpt-small-world"] = (*SMALL["bert-small-world"], "task.max_length=16", "task.sample=5")
+SMALL["film-bert"] = ("data.some=40", "tokenizer.vocabulary=600", "model.width=12", "task.max_length=32")
 SMALL["film-reviews"] = ("data.some=40", "tokenizer.vocabulary=600", "model.width=12", "task.max_length=32")
 SMALL["questions"] = SMALL["embed-small-world"] = (*SMALL["small-world"], "model.width=16")
 TOY = ("data.train_size=60", "data.validation_size=10", "data.test_size=5")
@@ -621,7 +621,7 @@ def test_splits_that_were_set_aside_stay_those_that_were_drawn(tmp_path: Path) -
     files = f'{{source = "{data}/train.en", target = "{data}/train.de"}}'
     settings = [
         "data.kind=pairs", f"data.train={files}", "data.validation_size=7", "data.test_size=5", "tokenizer.kind=word",
-        "tokenizer.minimum_frequency=1", "training.steps=2", "model.width=16", "model.heads=2",
+        "tokenizer.min_frequency=1", "training.steps=2", "model.width=16", "model.heads=2",
     ]  # fmt: skip
     out = tmp_path / "run"
     regard.train({}, out, settings)

@@ -26,7 +26,7 @@ def recipe(**changes: Any) -> dict[str, Any]:
         "data": {"kind": "world-english", **WORLD},
         "tokenizer": {"kind": "wordpiece", "vocabulary": 300},
         "model": TINY,
-        "task": {"kind": "masked-language-model", "context": 24, "documents": "apart", "pseudo": 0},
+        "task": {"kind": "masked-language-model", "max_length": 24, "documents": "apart", "pseudo": 0},
         "training": QUICK,
     }
     return {**tree, **changes}
@@ -115,7 +115,7 @@ def test_a_tokenizer_that_does_not_fit_is_refused(parent: Path, tmp_path: Path) 
 
 
 def test_shared_pieces_keep_their_vectors(parent: Path, tmp_path: Path) -> None:
-    settings = ["start.pieces=carried", "start.frozen=['embedding*']"]
+    settings = ["start.tokenizer=retrain", "start.frozen=['embedding*']"]
     tokenizer = {"kind": "wordpiece", "vocabulary": 200}
     train(moods(tokenizer=tokenizer), tmp_path / "child", settings, start=parent)
     old, new = load(parent), load(tmp_path / "child")
@@ -176,7 +176,7 @@ def test_every_family_is_a_body(kind: str, tmp_path: Path) -> None:
     sizes = {"gpt": small, "llama": {**small, "groups": 1},
              "transformer": {"encoder_layers": 1, "decoder_layers": 1, "width": 16, "heads": 2}}  # fmt: skip
     model = {"kind": kind, **sizes.get(kind, {"width": 16})}
-    tokenizer = {"kind": "word", "minimum_frequency": 1}
+    tokenizer = {"kind": "word", "min_frequency": 1}
     trained = train(moods(model=model, tokenizer=tokenizer), tmp_path / "run")
     run = load(tmp_path / "run")
     assert checkpoints.weights_hash(checkpoints.weights_of(run.model)) == trained.weights_sha256
@@ -191,13 +191,13 @@ def test_language_models_and_translators_are_tuned_too(tmp_path: Path) -> None:
     """Their heads come along: they write, before and after."""
     writer = recipe(
         model={"kind": "gpt", "layers": 1, "width": 16, "heads": 2, "dropout": 0.0, "position": {"max_length": 32}},
-        tokenizer={"kind": "word", "minimum_frequency": 1},
-        task={"kind": "language-model", "context": 16, "sample": 0},
+        tokenizer={"kind": "word", "min_frequency": 1},
+        task={"kind": "language-model", "max_length": 16, "sample": 0},
     )
     translator = recipe(
         data={"kind": "small-world", **WORLD, "compositional_size": 0},
         model={**SMALL, "dropout": 0.0},
-        tokenizer={"kind": "word", "minimum_frequency": 1, "joint": False},
+        tokenizer={"kind": "word", "min_frequency": 1, "joint": False},
         task={"kind": "translation"},
     )
     for name, table in (("writer", writer), ("translator", translator)):
@@ -216,11 +216,11 @@ def test_a_child_translator_keeps_the_vectors_of_words_on_both_sides(tmp_path: P
     parent = recipe(
         data={"kind": "small-world", **WORLD, "compositional_size": 0},
         model={**SMALL, "tied": "none"},
-        tokenizer={"kind": "word", "minimum_frequency": 1, "joint": False},
+        tokenizer={"kind": "word", "min_frequency": 1, "joint": False},
         task={"kind": "translation"},
     )
     train(parent, tmp_path / "parent")
-    settings = ["start.pieces=carried", "start.frozen=['*embedding*', 'head*']", "data.train_size=60", "seed=9"]
+    settings = ["start.tokenizer=retrain", "start.frozen=['*embedding*', 'head*']", "data.train_size=60", "seed=9"]
     train(parent, tmp_path / "child", settings, start=tmp_path / "parent")
     old, new = load(tmp_path / "parent"), load(tmp_path / "child")
     tables = {"source": ["source_embedding.weight"], "target": ["target_embedding.weight", "head.weight"]}

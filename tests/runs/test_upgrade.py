@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -12,9 +13,9 @@ import pytest
 import regard
 from regard.core.errors import RecipeError, RunError
 from regard.runs.evaluate import evaluate
-from regard.runs.format_2 import inline
+from regard.runs.formats.format_2 import inline
+from regard.runs.formats.upgrade import FORMAT, STEPS, check_renamed, read_run_recipe, upgraded
 from regard.runs.recipe import Recipe, keys_below
-from regard.runs.upgrade import FORMAT, STEPS, check_renamed, read_run_recipe, upgraded
 
 # [data] as the first format wrote it into run folders, and what became of it.
 FIRST: dict[str, tuple[str, dict[str, Any]]] = {
@@ -240,7 +241,7 @@ FIRST: dict[str, tuple[str, dict[str, Any]]] = {
         test = 5
         """,
         {
-            "kind": "toy", "problem": "copy", "symbols": 6, "minimum_length": 3, "maximum_length": 5,
+            "kind": "toy", "problem": "copy", "symbols": 6, "min_length": 3, "max_length": 5,
             "train_size": 60, "validation_size": 10, "test_size": 5,
         },
     ),
@@ -415,11 +416,66 @@ def test_old_names_of_lengths_are_told_todays() -> None:
         Recipe.read("mood", ["task.longest=8"])
 
 
+# -- names of the third format ------------------------------------------------------------------------------------
+
+THIRD: tuple[tuple[str, dict[str, Any], dict[str, Any], str], ...] = (
+    ("task", {"kind": "language-model", "context": 64}, {"kind": "language-model", "max_length": 64},
+     "task.context is now task.max_length"),
+    ("task", {"kind": "masked-language-model", "context": 9}, {"kind": "masked-language-model", "max_length": 9},
+     "task.context is now task.max_length"),
+    ("task", {"kind": "regression", "spread": [2.0]}, {"kind": "regression", "std": [2.0]},
+     "task.spread is now task.std"),
+    ("model", {"kind": "llama", "context": 30}, {"kind": "llama", "max_length": 30},
+     "model.context is now model.max_length"),
+    ("data", {"kind": "toy", "minimum_length": 2, "maximum_length": 4},
+     {"kind": "toy", "min_length": 2, "max_length": 4},
+     "data.minimum_length is now data.min_length"),
+    ("tokenizer", {"kind": "word", "minimum_frequency": 1}, {"kind": "word", "min_frequency": 1},
+     "tokenizer.minimum_frequency is now tokenizer.min_frequency"),
+    ("tokenizer", {"kind": "per-side", "target": {"kind": "bpe", "minimum_frequency": 3}},
+     {"kind": "per-side", "target": {"kind": "bpe", "min_frequency": 3}},
+     "tokenizer.target.minimum_frequency is now tokenizer.target.min_frequency"),
+    ("start", {"run": "runs/a", "pieces": "carried"}, {"run": "runs/a", "tokenizer": "retrain"},
+     'start.pieces is now start.tokenizer: write start.tokenizer = "retrain"'),
+    ("start", {"run": "", "pieces": "theirs"}, {"run": "", "tokenizer": "keep"},
+     'start.pieces is now start.tokenizer: write start.tokenizer = "keep"'),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "before", "today", "told"), THIRD)
+def test_keys_of_the_third_format_have_the_names_of_the_field(
+    name: str, before: dict[str, Any], today: dict[str, Any], told: str
+) -> None:
+    assert upgraded({"format": 3, name: before})[name] == today
+    assert upgraded({name: today})[name] == today
+    with pytest.raises(RecipeError, match=re.escape(told)):
+        check_renamed({name: before}, "recipe")
+    check_renamed({name: today}, "recipe")
+
+
+def test_old_names_are_told_todays_on_the_command_line_too() -> None:
+    with pytest.raises(RecipeError, match=r"task\.context is now task\.max_length"):
+        Recipe.read("gpt-small-world", ["task.context=64"])
+    with pytest.raises(RecipeError, match=r"data\.maximum_length is now data\.max_length"):
+        Recipe.read("reverse", ["data.maximum_length=4"])
+
+
+def test_the_same_words_elsewhere_stay() -> None:
+    tree = {
+        "task": {"kind": "forecasting", "context": 48}, "model": {"kind": "fixed-context", "context": "start"},
+        "data": {"kind": "package.module:Data", "minimum_length": 3},
+        "tokenizer": {"kind": "package.module:Tokens", "minimum_frequency": 3},
+    }  # fmt: skip
+    made = upgraded({"format": 3, **tree})
+    assert {key: made[key] for key in tree} == tree
+    check_renamed(tree, "recipe")
+
+
 # -- run folders of the first format ------------------------------------------------------------------------------
 
 TINY = {
     "data": {"kind": "labelled", "train": "t.csv", "validation_size": 4},
-    "tokenizer": {"kind": "word", "minimum_frequency": 1},
+    "tokenizer": {"kind": "word", "min_frequency": 1},
     "model": {"kind": "recurrent", "width": 8},
     "task": {"kind": "classification", "max_length": 8},
     "training": {"steps": 4, "batch_tokens": 64, "checkpoint_every": 2, "threads": 1},

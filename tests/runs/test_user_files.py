@@ -91,7 +91,8 @@ def test_a_run_on_data_that_are_made_reads_files_of_the_same_sort(
 
 
 def test_running_text_is_read_as_the_run_reads_it(tmp_path: Path) -> None:
-    recipe = {"data": {"kind": "text", "train": "gone.txt", "documents": "line"}, "task": {"kind": "language-model"}}
+    recipe = {"data": {"kind": "text", "train": "gone.txt", "documents": "line"}, "task": {"kind": "language-model"},
+              "model": {"kind": "gpt"}}  # fmt: skip
     (text,) = examples_of(recipe, written(tmp_path / "x.txt", "one\ntwo\n"))
     assert text.lines
     assert "".join(text.blocks()) == "one\ntwo\n"

@@ -14,8 +14,10 @@ from PIL import Image
 
 import regard
 from regard.core.errors import DataError, InputError, OptionError, RecipeError
-from regard.data.examples import Asked
+from regard.data.examples import QuestionExample
+from regard.runs.evaluate import evaluate
 from regard.runs.train import train
+from regard.serving import sentiment
 from tests.inspection.picture_runs import picture_run, pictures
 
 BERT = {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "position": {"max_length": 40}}
@@ -38,14 +40,14 @@ def moods(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def masked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    task = {"kind": "masked-language-model", "context": 24, "documents": "apart"}
+    task = {"kind": "masked-language-model", "max_length": 24, "documents": "apart"}
     return made(tmp_path_factory.mktemp("p") / "bert", "world-english", BERT, PIECES, **task)
 
 
 @pytest.fixture(scope="module")
 def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = {"kind": "gpt", "layers": 1, "width": 16, "heads": 2, "position": {"max_length": 40}}
-    task = {"kind": "language-model", "context": 24, "sample": 0}
+    task = {"kind": "language-model", "max_length": 24, "sample": 0}
     return made(tmp_path_factory.mktemp("p") / "gpt", "world-english", model, {"kind": "word"}, **task)
 
 
@@ -185,8 +187,11 @@ def test_translation_has_their_shapes(translator: Path) -> None:
 def test_what_does_not_fit_is_refused(moods: Path, translator: Path) -> None:
     with pytest.raises(OptionError, match=r"no pipeline 'sentiment' \(did you mean 'sentiment-analysis'\?\)"):
         regard.pipeline("sentiment", model=moods)
-    with pytest.raises(OptionError, match="was trained for translation, and the pipeline 'text-classification' needs"):
+    named = r"was trained for translation, and the pipeline 'text-classification' needs a run of task.kind = "
+    with pytest.raises(OptionError, match=rf"{named}'classification'; use regard\.pipeline\('tra"):
         regard.pipeline("sentiment-analysis", model=translator)
+    with pytest.raises(OptionError, match=r"needs a run of task.kind = 'translation'; .*regard\.pipeline\('text-class"):
+        regard.pipeline("translation", model=moods)
     with pytest.raises(OptionError, match=r"no option 'topk' \(did you mean 'top_k'\?\)"):
         regard.pipeline("sentiment-analysis", model=moods, topk=3)
     with pytest.raises(OptionError, match="takes texts; input 2 is int"):
@@ -198,16 +203,33 @@ def test_without_a_model_one_is_trained_once_and_kept(
 ) -> None:
     from regard.runs import recipe
 
+    monkeypatch.setattr("regard.serving.sentiment.REVIEWS", "no_such_package")  # as where the extra is not installed
     small = tmp_path / "mood.toml"
     text = recipe.find("mood").read_text().replace("steps = 3000", "steps = 2").replace("train = 60000", "train = 200")
     small.write_text(text)
     monkeypatch.setattr(recipe, "recipes", lambda: {"mood": small})
     monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("regard.cli.pipeline.is_installed", lambda: False)  # the tests' environment has the extra
     first = regard.pipeline("sentiment-analysis")("the cat sleeps")
     said = capfd.readouterr().err
-    assert "a small one is trained now on the small world (recipe mood)" in " ".join(said.split())
+    told = " ".join(said.split())
+    assert "a small one is trained now on the small world (recipe mood), whose few hundred words are all" in told
+    assert 'for real English: pip install "regard[sentiment]"' in told
     assert regard.pipeline("sentiment-analysis")("the cat sleeps") == first
     assert "trained" not in capfd.readouterr().err
+
+
+def test_with_its_extra_the_default_model_of_sentiment_knows_real_english(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Of fewer and shorter reviews than usual, so that it takes seconds."""
+    few = {"data": {**sentiment.TABLES["data"], "some": 200}, "task": {**sentiment.TABLES["task"], "max_length": 32}}
+    monkeypatch.setattr(sentiment, "TABLES", {**sentiment.TABLES, **few})
+    monkeypatch.setenv("REGARD_CACHE", str(tmp_path / "cache"))
+    mood = regard.pipeline("sentiment-analysis")
+    assert "MiniLM gets a head from 6,000 film reviews now" in " ".join(capfd.readouterr().err.split())
+    assert {one["label"] for one in mood(["A wonderful film.", "A dull, stupid film."])} <= {"POSITIVE", "NEGATIVE"}
+    assert evaluate(mood.run, yardsticks=False)["accuracy"] > 0.6
 
 
 def test_tags_have_their_shapes(tmp_path: Path) -> None:
@@ -266,7 +288,7 @@ def test_the_limits_of_a_call_are_kept(tmp_path: Path) -> None:
     assert sum(not one["answer"] for one in pipe(asked, handle_impossible_answer=True, **words)) == 1
     assert all(one["answer"] for one in pipe(asked, handle_impossible_answer=False, **words))
     narrow = pipe.limited({**pipe.known, "max_seq_len": 20, "doc_stride": 6})
-    windows = narrow.encode([Asked(**asked)])
+    windows = narrow.encode([QuestionExample(**asked)])
     assert all(narrow.frame.length(one) <= 20 for one in windows)
     assert {before.first + before.size - after.first for before, after in itertools.pairwise(windows)} == {6}
     pipe(asked, max_seq_len=20, doc_stride=6)
@@ -324,12 +346,14 @@ def test_what_is_no_picture_is_refused_with_a_word(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", ["text-classification", "fill-mask", "feature-extraction", "translation"])
 def test_a_picture_run_answers_no_texts(task: str) -> None:
-    with pytest.raises(OptionError, match=r"reads pictures, .* use regard\.pipeline\('image-classification', model='"):
+    remedy = r"reads pictures, .* use this one with regard\.pipeline\('image-classification', model='"
+    with pytest.raises(OptionError, match=remedy):
         regard.pipeline(task, model=picture_run())
 
 
 def test_a_text_run_answers_no_pictures(moods: Path) -> None:
-    with pytest.raises(OptionError, match=r"reads texts, .* use regard\.pipeline\('text-classification', model='"):
+    remedy = r"reads texts, .* use this one with regard\.pipeline\('text-classification', model='"
+    with pytest.raises(OptionError, match=remedy):
         regard.pipeline("image-classification", model=moods)
     with pytest.raises(OptionError, match="takes texts; input 1 is none"):
         regard.pipeline("text-classification", model=moods)([Image.new("RGB", (4, 4))])

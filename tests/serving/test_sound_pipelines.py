@@ -40,7 +40,7 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("digits")
-    data = {"kind": "keypad", "train_size": 40, "validation_size": 4, "test_size": 4, "maximum_length": 5}
+    data = {"kind": "keypad", "train_size": 40, "validation_size": 4, "test_size": 4, "max_length": 5}
     train(tables(data, {"kind": "temporal-classification"}, tokenizer={"kind": "character"}), folder / "run")
     return load(folder / "run")
 

@@ -39,6 +39,7 @@ OTHERS: dict[str, list[Any]] = {
     "data=pictures.image": ["path"], "data=pictures.label": ["class"],
     "data=pictures.shape": [[8, 8]], "data=pictures.classes": [["a", "b"]],
     "data=series.time": ["z"], "data=series.values": [["z"]],
+    "data=graph-nodes.label": ["parity"], "data=graph-nodes.split": ["part"],
     "data=graphs.label": ["half"], "data=graphs.group": ["half"],
     "input=image.size": [4], "input=image.resized": [12],
     "input=image.mean": [[0.1, 0.2, 0.3]], "input=image.std": [[0.1, 0.2, 0.3]],
@@ -52,7 +53,7 @@ OTHERS: dict[str, list[Any]] = {
     "task=forecasting.targets": [["z"]], "task=forecasting.quantiles": [[0.2, 0.5, 0.8]],
     "task=forecasting.seasons": [[5]], "task=forecasting.units": [[3.0, 2.0]],
     "task=*.labels": [["a", "b", "c", "d"]],
-    "task=regression.names": [["a", "b"]], "task=regression.mean": [[3.0]], "task=regression.spread": [[3.0]],
+    "task=regression.names": [["a", "b"]], "task=regression.mean": [[3.0]], "task=regression.std": [[3.0]],
     "task=question-answering.threshold": [-50.0, 50.0],
     "start.frozen": [["*embedding*"]], "start.adapters.targets": [["*.output"]],
 }  # fmt: skip
@@ -62,9 +63,14 @@ SPLITS = ("train", "validation", "test", "other_splits")
 NO_VALIDATION: Tree = {"data.validation_size": None, "data.validation_share": None}
 BESIDE: dict[str, Tree] = {
     "tokenizer=*": {"data": {"kind": "small-world", **WORLD}},
+    "*attention=reformer.*": {"model.projection": {"kind": "shared"}},
     "*=alternating.pattern": {"model.attention.local": {"kind": "window", "size": 2}},
     "*=grid.rows": {"model.position.columns": 2},
+    "data=graph-nodes.validation": {"data.validation_size": 0},
     "data=*.validation": NO_VALIDATION,
+    "*=experts.active_groups": {"model.feed_forward.groups": 2},
+    "*=experts.group_best": {"model.feed_forward.groups": 4},
+    "*=experts.dense_width": {"model.feed_forward.dense": 1},
     "model=transformer.cross": {"model.encoder_layers": 2, "model.decoder_layers": 2},
     "task=*.keep": {"task.max_length": 6},
     "task=tagging.piece": {"tokenizer": {"kind": "bpe", "vocabulary": 300}},

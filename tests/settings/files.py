@@ -27,6 +27,7 @@ def write_files(folder: Path) -> Path:
     lines = [f"tones/{label}/{number}.wav,{label} tone" for label in ("high", "low") for number in range(6)]
     (folder / "said.csv").write_text("\n".join(["sound,text", *lines]) + "\n", encoding="utf-8")
     write_lines(folder / "graphs.jsonl", map(json.dumps, map(ring, range(3, 27))))
+    (folder / "clubs.json").write_text(json.dumps(clubs(24)), encoding="utf-8")
     return folder
 
 
@@ -38,6 +39,18 @@ def ring(nodes: int) -> dict[str, object]:
         "label": "odd" if nodes % 2 else "even",
         "half": "first" if nodes < 14 else "second",
     }
+
+
+def clubs(nodes: int) -> dict[str, object]:
+    """Two rings with a bridge; each node has a club, another class, and a split that it belongs to."""
+    near, far = range(nodes // 2), range(nodes // 2, nodes)
+    people = [
+        {"id": one, "club": "first" if one in near else "second", "parity": "odd" if one % 2 else "even",
+         "part": ("train", "train", "validation", "test")[one % 4], "age": one % 7}
+        for one in range(nodes)
+    ]  # fmt: skip
+    rings = [[own[place], own[(place + 1) % len(own)]] for own in (near, far) for place in range(len(own))]
+    return {"nodes": people, "edges": [*rings, [0, nodes - 1]]}
 
 
 def write_texts(folder: Path) -> None:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 
-import pytest
 import torch
 
-from tests.settings.files import write_files
-from tests.settings.fuzzing import cases, verdict
+from tests.fuzzing.bad_settings import bad_settings
+from tests.fuzzing.trying import Failure, attempt
 
-COUNT = int(os.environ.get("REGARD_BAD_SETTINGS", "60"))
-"""How many are tried; more by this environment variable, as in REGARD_BAD_SETTINGS=1000."""
+COUNT = 60
+"""How many are tried; ``python -m tests.fuzzing --kind settings`` tries more."""
 
 
-def test_bad_settings_end_in_a_sentence(tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_bad_settings_end_in_a_sentence(tmp_path: Path) -> None:
     torch.set_num_threads(1)
-    files = write_files(tmp_path_factory.mktemp("files") / "data")
-    said = {
-        f"{'file' if number % 2 else '--set'}: {case.name}": verdict(case, as_file=bool(number % 2))
-        for number, case in enumerate(cases(files, COUNT, seed=COUNT))
-    }
-    wrong = {case: what for case, what in said.items() if what not in ("refused", "trained")}
-    assert not wrong, "\n".join(f"{case}: {what}" for case, what in wrong.items())
-    assert list(said.values()).count("refused") > COUNT * 0.8
+    folders = [tmp_path / str(number) for number in range(COUNT)]
+    for folder in folders:
+        folder.mkdir()
+    ended = [attempt(bad_settings(COUNT, number, folder)) for number, folder in enumerate(folders)]
+    wrong = [f"{one.name}: {one.kind}\n{one.detail}" for one in ended if isinstance(one, Failure)]
+    assert not wrong, "\n".join(wrong)
+    assert [one.kind for one in ended].count("refused") > COUNT * 0.7

@@ -23,7 +23,7 @@ from tests.settings.trying import Outcome, outcome
 EVERY = "REGARD_EVERY_KEY"
 """Set to 1, this environment variable has all keys looked at, in some minutes; else it is one in so many."""
 ONE_IN = 12
-OUT_OF_RANGE = "Input should be"
+OUT_OF_RANGE, NO_EFFECT = "Input should be", "has no effect"
 Value = TypeVar("Value")
 
 FILES = Path(mkdtemp()) / "data"
@@ -59,16 +59,19 @@ def test_another_value_has_an_effect_or_is_refused(name: str) -> None:
 def effect(key: Key, place: Place) -> str:
     """What another value does in this place."""
     recipe, before = ground(key, place), usual(key, place)
-    path, alike = joined(place.path, key.key), []
+    path, alike, refused = joined(place.path, key.key), [], ""
     for value in other_values(key, place):
         after = outcome(changed(recipe, {path: value}))
         if after.refusal:
-            if OUT_OF_RANGE not in after.refusal:
+            if NO_EFFECT in after.refusal:
                 return f"refused: {after.refusal}"
+            refused = refused or ("" if OUT_OF_RANGE in after.refusal else after.refusal)
         elif after.files != before.files or after.scores() != before.scores():
             return f"effect of {value!r}"
         else:
             alike.append(value)
+    if refused and not alike:
+        return f"refused: {refused}"
     return f"{key.name}: nothing changes with {alike}; declare it in unused() of its settings, or list it"
 
 

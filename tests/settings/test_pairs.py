@@ -19,9 +19,7 @@ from tests.settings import kinds
 from tests.settings.files import write_files
 from tests.settings.test_every_key import EVERY
 
-SLOW = ("movie-reviews", "python-english", "python-code")
-"""What is read or learned in seconds, and is like other data that is not."""
-WITH_DATA = [pair for pair in product(TASKS.kinds(), DATA.kinds()) if pair[1] not in SLOW]
+WITH_DATA = [pair for pair in product(TASKS.kinds(), DATA.kinds()) if pair[1] not in kinds.SLOW]
 CHOSEN = WITH_DATA if os.environ.get(EVERY) == "1" else WITH_DATA[::5]
 
 

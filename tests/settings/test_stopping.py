@@ -11,6 +11,7 @@ import pytest
 import regard
 from regard.cli.main import main
 from regard.runs.load import load
+from regard.training.loop import Loop
 from tests.settings.stopping import press_ctrl_c
 
 TINY = (
@@ -46,7 +47,7 @@ def test_while_data_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     [
         ("regard.runs.train.build_model", AGAIN),
         ("regard.runs.budget.measure", AGAIN),
-        ("regard.runs.train.write_summary", "stopped: the newest checkpoint is kept; go on with:\nregard train "),
+        ("regard.runs.train.write_summary", "stopped: the newest checkpoint is kept; continue with:\nregard train "),
     ],
 )
 def test_before_and_after_training(
@@ -57,9 +58,26 @@ def test_before_and_after_training(
     with monkeypatch.context() as patch:
         patch.setattr(where, instead)
         assert told in stopped(capsys, "train", "reverse", "--out", out, *SETTINGS, *budget)
-    again = ["--resume"] if "go on" in told else []
+    again = ["--resume"] if "continue with" in told else []
     recipe = out / "recipe.toml" if again else "reverse"
     main_ends_well("train", recipe, "--out", out, *([] if again else SETTINGS), *again)
+
+
+def test_while_validating(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said that the request was heard, since a validation may take minutes; then everything is kept."""
+    whole, pressed = Loop.sums, list[bool]()
+
+    def sums(loop: Loop, batch: Any) -> Any:
+        if not loop.model.training and not pressed:
+            pressed.append(True)
+            press_ctrl_c()
+        return whole(loop, batch)
+
+    monkeypatch.setattr(Loop, "sums", sums)
+    few = ["--set", "training.validate_every=1", "--set", "training.batch_tokens=24"]
+    said = stopped(capsys, "train", "reverse", "--out", tmp_path / "run", *SETTINGS, *few)
+    assert said.count("stopping once this is measured and saved; Ctrl-C again stops at once") == 1
+    assert "stopped and saved after step 1; continue with:" in said
 
 
 def main_ends_well(*words: object) -> None:

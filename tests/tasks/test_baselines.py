@@ -10,6 +10,7 @@ import torch
 
 from regard.data.trees import parse
 from regard.tasks.baselines.bags import WeightedWords, character_features, has_few_words, word_features
+from regard.tasks.baselines.counts import count_features
 from regard.tasks.baselines.lookup import fit_lookup, looked_up
 from regard.tasks.baselines.naive_bayes import fit_naive_bayes
 from regard.tasks.baselines.near_spans import fit_near_spans
@@ -25,8 +26,8 @@ from regard.tasks.baselines.word_tags import fit_word_tags
 
 def test_examples_are_taken_evenly_and_counted() -> None:
     assert evenly(7, 3).places.tolist() == [0, 2, 4]
-    assert evenly(7, 3).told("texts") == "3 of 7 texts"
-    assert evenly(1234, 5000).told("texts") == "1,234 texts"
+    assert evenly(7, 3).describe("texts") == "3 of 7 texts"
+    assert evenly(1234, 5000).describe("texts") == "1,234 texts"
     assert evenly(0, 3).of([]) == []
 
 
@@ -103,6 +104,29 @@ def test_softmax_regression_separates_what_can_be_separated() -> None:
     features_NF = np.array([[0.0, 5.0], [1.0, 6.0], [9.0, 5.5], [8.0, 5.2]], np.float32)
     model = fit_softmax_regression(features_NF, np.array([1, 1, 0, 0]), 2)
     assert model.predict(features_NF).tolist() == [1, 1, 0, 0]
+
+
+def test_counts_that_hardly_ever_occur_say_little_and_wide_sums_do_not_rule() -> None:
+    generator = np.random.default_rng(2)
+    labels_N = np.arange(40) % 2
+    counts_N = labels_N * 2 + generator.poisson(1.0, 40)
+    rare_NF = np.eye(40)[:, :20]  # each in one input alone
+    wide_N = generator.normal(0, 1e5, 40)
+    features_NF = np.concatenate([counts_N[:, None], rare_NF, wide_N[:, None]], axis=1)
+    counted = fit_softmax_regression(features_NF, labels_N, 2, spread=10.0)
+    usual = fit_softmax_regression(features_NF, labels_N, 2)
+    assert counted.spread_F[:-1].eq(1).all()
+    assert 5e3 < counted.spread_F[-1] < 2e4
+    weight_of = [float(one.weights_CF[1, 1:21].abs().mean() / one.spread_F[1]) for one in (counted, usual)]
+    assert weight_of[0] < weight_of[1] / 2
+
+
+def test_a_way_to_count_that_counts_the_same_is_left_out() -> None:
+    size = [{"nodes": 2.0}, {"nodes": 3.0}]
+    kinds = [{"C": 1.0, "O": 1.0}, {"C": 3.0}]
+    found = count_features({"size": size, "again": size, "kinds": kinds}, {"size": size, "again": size, "kinds": kinds})
+    assert list(found) == ["size", "kinds"]
+    assert found["kinds"][0].tolist() == [[1, 1], [3, 0]]
 
 
 # -- words --------------------------------------------------------------------------------------------------------

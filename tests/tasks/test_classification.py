@@ -108,7 +108,7 @@ def recipe(folder: Path, *, two: bool = False, **task: Any) -> dict[str, Any]:
     files = {split: str(folder / f"{split}.jsonl") for split in ("train", "validation", "test")}
     return {
         "data": {"kind": "labelled", **files, "second": "second" if two else "", "group": "town"},
-        "tokenizer": {"kind": "wordpiece", "vocabulary": 200, "minimum_frequency": 1},
+        "tokenizer": {"kind": "wordpiece", "vocabulary": 200, "min_frequency": 1},
         "model": {"kind": "bert", "layers": 2, "width": 32, "heads": 2, "dropout": 0.0, "position": {"max_length": 32}},
         "task": {"kind": "classification", "max_length": 24, **task},
         "training": {"steps": 120, "batch_tokens": 512, "threads": 1, "learning_rate": 3e-3,

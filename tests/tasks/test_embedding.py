@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from regard.core.config import parse
 from regard.core.errors import DataError, OptionError, TrainingError
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
@@ -38,13 +39,13 @@ PAIRS = [
 
 def task_over(pairs: list[Pair], **settings: Any) -> Embedding:
     corpus = Corpus({"train": tuple(pairs)}, Ledger())
-    made = WordTokenizer(minimum_frequency=1).train([text for one in pairs for text in (one.source, one.target)])
+    made = WordTokenizer(min_frequency=1).train([text for one in pairs for text in (one.source, one.target)])
     modalities = Modalities.of_text(Vocabularies(made, made))
     return EmbeddingConfig(**{"max_length": 20, **settings}).build(corpus, modalities, 1)
 
 
 def headed(task: Embedding, model: dict[str, Any]) -> Headed:
-    body = build_model(Recipe.of({"model": model, "seed": 3}), task.ports())
+    body = build_model(parse(Recipe, {"model": model, "seed": 3}), task.ports())
     return Headed(body, task.head(body)).eval()
 
 
@@ -106,7 +107,7 @@ def test_ranks_by_hand() -> None:
 
 
 def test_what_cannot_be_learned_from_is_refused(tmp_path: Path) -> None:
-    two = [WordTokenizer(minimum_frequency=1).train([text]) for text in ("a b", "c d")]
+    two = [WordTokenizer(min_frequency=1).train([text]) for text in ("a b", "c d")]
     with pytest.raises(OptionError, match=r"needs one tokenizer: set tokenizer\.joint=true"):
         EmbeddingConfig().build(Corpus({"train": tuple(PAIRS)}, Ledger()), Modalities.of_text(Vocabularies(*two)), 1)
     with pytest.raises(OptionError, match=r"the body reads 30 tokens, but task\.max_length is 40"):
@@ -142,6 +143,6 @@ def test_mates_are_found_after_a_little_training(model: dict[str, Any], tmp_path
 
 
 def test_a_model_that_gives_no_states_is_refused() -> None:
-    made = WordTokenizer(minimum_frequency=1).train(["a"])
+    made = WordTokenizer(min_frequency=1).train(["a"])
     with pytest.raises(OptionError, match="Linear gives a text no states"):
         Embedder.of(torch.nn.Linear(2, 2), made, CPU)

@@ -131,7 +131,7 @@ def test_byte_pairs_fill_gaps_too(tmp_path: Path) -> None:
         "data": {"kind": "world-english", "train_size": 300, "validation_size": 10, "test_size": 0},
         "tokenizer": {"kind": "bpe", "vocabulary": 400, "mask": True},
         "model": {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "position": {"max_length": 40}},
-        "task": {"kind": "masked-language-model", "context": 32, "documents": "apart", "words": "whole"},
+        "task": {"kind": "masked-language-model", "max_length": 32, "documents": "apart", "words": "whole"},
         "training": {"steps": 3, "batch_tokens": 256, "threads": 1},
     }
     regard.train(table, tmp_path / "run")

@@ -19,7 +19,7 @@ from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.tokenizers import CharacterTokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
-from regard.data.texts import HeldText
+from regard.data.texts import TextInMemory
 from regard.decoding.options import Greedy
 from regard.runs.recipe import Recipe
 from regard.tasks.language_modelling import LanguageModelConfig, LanguageModelling, TokenWindows
@@ -29,10 +29,10 @@ TEXT = "the cat sat on the mat and the dog sat on the cat; then all of them slep
 
 def task(text: str = TEXT, validation: str = TEXT[:95], **changes: Any) -> LanguageModelling:
     tokenizer = CharacterTokenizer().train([TEXT])
-    splits: dict[str, tuple[Any, ...]] = {"train": (HeldText("train", text),)}
+    splits: dict[str, tuple[Any, ...]] = {"train": (TextInMemory("train", text),)}
     if validation:
-        splits["validation"] = (HeldText("validation", validation),)
-    config = LanguageModelConfig(**{"context": 7, "sample": 0, **changes})
+        splits["validation"] = (TextInMemory("validation", validation),)
+    config = LanguageModelConfig(**{"max_length": 7, "sample": 0, **changes})
     return config.build(Corpus(splits, Ledger()), Modalities.of_text(Vocabularies(tokenizer, tokenizer)), seed=5)
 
 
@@ -88,7 +88,7 @@ def test_scores_are_over_all_of_the_split() -> None:
 
 
 def test_documents_may_be_kept_apart() -> None:
-    one = task(documents="apart", context=30)
+    one = task(documents="apart", max_length=30)
     batch = one.collate([TokenWindows(np.array([5, 6, EOS, 7, 8, EOS, 9, 9]), 7, whole=True)[0]])
     assert batch.segments_BT is not None
     assert batch.segments_BT.tolist() == [[0, 0, 1, 1, 1, 2, 2]]
@@ -148,6 +148,6 @@ def test_what_does_not_go_together_is_refused() -> None:
     assert not carrying.additive
     with pytest.raises(OptionError, match=r"Gpt carries none; set task\.carry = false"):
         carrying.states(model_for(carrying), carrying.collate([carrying.examples("train", 0)[0]]))
-    with pytest.raises(DataError, match=r"the training text has 6 tokens, and one window takes 8; .*task\.context"):
+    with pytest.raises(DataError, match=r"the training text has 6 tokens, and one window takes 8; .*task\.max_length"):
         task(text="the ").examples("train", 0)
     assert list(task(validation="").examples("validation", 0)) == []

@@ -22,10 +22,10 @@ from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.tokenizers import CharacterTokenizer, Tokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.word_pieces import MASK, WordPieceTokenizer, continues_word
-from regard.data.texts import HeldText
+from regard.data.texts import TextInMemory
 from regard.decoding.options import Greedy
 from regard.runs.evaluate import evaluate
-from regard.runs.journal import SilentObserver
+from regard.runs.journal import NullObserver
 from regard.runs.recipe import Recipe
 from regard.tasks.masked.masking import Masking, document_spans, joined_spans
 from regard.tasks.masked_language_modelling import MaskedLanguageModelConfig, MaskedLanguageModelling
@@ -43,9 +43,9 @@ def texts_by(tokenizer: Tokenizer) -> Modalities:
 
 def task(text: str = TEXT, validation: str = TEXT[:700], seed: int = 5, **changes: Any) -> MaskedLanguageModelling:
     splits = {
-        name: (HeldText(name, own, lines=True),) for name, own in (("train", text), ("validation", validation))
+        name: (TextInMemory(name, own, lines=True),) for name, own in (("train", text), ("validation", validation))
     }
-    config = parse(MaskedLanguageModelConfig, {"context": 21, **changes})
+    config = parse(MaskedLanguageModelConfig, {"max_length": 21, **changes})
     return config.build(Corpus(splits, Ledger()), texts_by(PIECES), seed)
 
 
@@ -258,7 +258,7 @@ TREE: dict[str, Any] = {
     "data": {"kind": "world-english", "train_size": 80, "validation_size": 8, "test_size": 6},
     "tokenizer": {"kind": "wordpiece", "vocabulary": 150},
     "model": {"kind": "bert", "layers": 1, "width": 16, "heads": 2, "pooler": "tanh"},
-    "task": {"kind": "masked-language-model", "context": 20, "words": "whole"},
+    "task": {"kind": "masked-language-model", "max_length": 20, "words": "whole"},
     "training": {
         "steps": 9, "batch_tokens": 150, "learning_rate": 3e-3, "checkpoint_every": 2, "validate_every": 4,
         "threads": 1, "optimizer": {"kind": "muon"}, "schedule": {"kind": "constant"},
@@ -266,7 +266,7 @@ TREE: dict[str, Any] = {
 }  # fmt: skip
 
 
-class StopsAfter(SilentObserver):
+class StopsAfter(NullObserver):
     """An accident after a step, checkpoint or not."""
 
     def __init__(self, step: int) -> None:
@@ -324,10 +324,11 @@ def test_what_follows_is_learned_beside_the_guesses(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("\n".join(lines), encoding="utf-8")
     table = {
         "data": {"kind": "text", "train": str(tmp_path / "t.txt"), "documents": "line", "validation_share": 0.1},
-        "tokenizer": {"kind": "wordpiece", "vocabulary": 80, "minimum_frequency": 1},
+        "tokenizer": {"kind": "wordpiece", "vocabulary": 80, "min_frequency": 1},
         "model": {"kind": "bert", "layers": 2, "width": 32, "heads": 2, "dropout": 0.0, "pooler": "tanh",
                   "relation": "next", "position": {"max_length": 32}},
-        "task": {"kind": "masked-language-model", "context": 24, "documents": "apart", "second": "next", "pseudo": 0},
+        "task": {"kind": "masked-language-model", "max_length": 24, "documents": "apart", "second": "next",
+                 "pseudo": 0},
         "training": {"steps": 150, "batch_tokens": 1024, "threads": 1, "learning_rate": 2e-3,
                      "schedule": {"kind": "constant"}, "optimizer": {"kind": "adamw"}},
     }  # fmt: skip

@@ -52,7 +52,7 @@ def trained(folder: Path, kind: str, steps: int) -> Run:
     file.write_text("\n".join(TREEBANK), encoding="utf-8")
     tree: dict[str, Any] = {
         "data": {"kind": "trees", "train": str(file), "test": str(file), "validation_size": 0},
-        "tokenizer": {"kind": "whitespace", "minimum_frequency": 1, "joint": False},
+        "tokenizer": {"kind": "whitespace", "min_frequency": 1, "joint": False},
         "model": {"kind": kind, "width": 32, "dropout": 0.0, **MODELS[kind]},
         "task": {"kind": "parsing", "label_smoothing": 0.0, "max_length": 40},
         "training": {
@@ -168,7 +168,7 @@ def task_over(pairs: list[Pair], tokenizer: TokenizerPart) -> Parsing:
 
 def test_it_is_translation_as_far_as_training_goes() -> None:
     pairs = [pair_of(parse(tree), line) for line, tree in enumerate(TREEBANK[:3], start=1)]
-    task = task_over(pairs, WhitespaceTokenizer(minimum_frequency=1, joint=False))
+    task = task_over(pairs, WhitespaceTokenizer(min_frequency=1, joint=False))
     assert [task.vocabularies.target.decode(one.target) for one in task.examples("train", 0)] == [
         "(S (NP DT NN ) (VP VBD ) )", "(NP DT NN )",
     ]
@@ -183,7 +183,7 @@ def test_it_is_translation_as_far_as_training_goes() -> None:
 
 def test_pairs_that_are_no_trees_are_refused_with_the_remedy() -> None:
     with pytest.raises(RecipeError) as caught:
-        task_over([Pair("the cat", "le chat noir", 7)], WhitespaceTokenizer(minimum_frequency=1))
+        task_over([Pair("the cat", "le chat noir", 7)], WhitespaceTokenizer(min_frequency=1))
     assert str(caught.value) == (
         'task.kind = "parsing" needs sentences with linearised trees, as data.kind = "world-trees" and "trees" give '
         "them; train line 7: 'le chat noir' is not a linearised tree over 2 words, such as '(NP DT NN )'"
@@ -192,7 +192,7 @@ def test_pairs_that_are_no_trees_are_refused_with_the_remedy() -> None:
 
 def test_a_tokenizer_that_changes_labels_is_refused_and_others_are_not() -> None:
     pairs = [pair_of(parse(tree)) for tree in TREEBANK]
-    for bad in (WordPieceTokenizer(minimum_frequency=1), WordTokenizer(minimum_frequency=1, lower=True)):
+    for bad in (WordPieceTokenizer(min_frequency=1), WordTokenizer(min_frequency=1, lower=True)):
         with pytest.raises(RecipeError, match=r'labels would not come back; choose tokenizer\.kind = "whitespace"'):
             task_over(pairs, bad)
-    assert len(task_over(pairs, WordTokenizer(minimum_frequency=1)).examples("train", 0))
+    assert len(task_over(pairs, WordTokenizer(min_frequency=1)).examples("train", 0))

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import torch
 
+from regard.core.config import parse
 from regard.core.errors import DataError, OptionError
 from regard.core.seams.task import Session
 from regard.data.corpus import Corpus
-from regard.data.examples import Asked, Reference
+from regard.data.examples import QuestionExample, Reference
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.tokenizers import BpeTokenizer, Tokenizer, WordTokenizer
@@ -34,26 +35,29 @@ NAMES = ["ada", "bob", "cleo", "dan", "eve", "fred", "gus", "hal", "ida", "joe",
 THINGS = ["cat", "dog", "hat", "cup", "key", "map"]
 
 
-def asked_about(number: int) -> Asked:
+def asked_about(number: int) -> QuestionExample:
     """Whose is it? Six sentences, of which one says it; every third question is about what nobody has."""
     names = [NAMES[(number + place) % 12] for place in range(5)]
     things = [THINGS[(number * 5 + place) % 6] for place in range(5)]
     context = " . ".join(f"{name}  has the {thing}" for name, thing in zip(names, things, strict=True))
     missing = next(thing for thing in THINGS if thing not in things)
     if number % 3 == 2:
-        return Asked(f"who has the {missing}", context, (), number, "made")
-    return Asked(f"who has the {things[4]}", context, (Reference(names[4], context.index(names[4])),), number, "made")
+        return QuestionExample(f"who has the {missing}", context, (), number, "made")
+    answer = Reference(names[4], context.index(names[4]))
+    return QuestionExample(f"who has the {things[4]}", context, (answer,), number, "made")
 
 
-def task_over(examples: list[Asked], tokenizer: Tokenizer | None = None, **settings: Any) -> QuestionAnswering:
+def task_over(
+    examples: list[QuestionExample], tokenizer: Tokenizer | None = None, **settings: Any
+) -> QuestionAnswering:
     corpus = Corpus({"train": tuple(examples)}, Ledger())
-    made = tokenizer or WordTokenizer(minimum_frequency=1).train([text for one in examples for text in one.texts()])
+    made = tokenizer or WordTokenizer(min_frequency=1).train([text for one in examples for text in one.texts()])
     config = QuestionAnsweringConfig(**settings).resolved(corpus)
     return config.build(corpus, Modalities.of_text(Vocabularies(made, made)), 1)
 
 
 def headed(task: QuestionAnswering, model: dict[str, Any]) -> Headed:
-    body = build_model(Recipe.of({"model": model, "seed": 3}), task.ports())
+    body = build_model(parse(Recipe, {"model": model, "seed": 3}), task.ports())
     torch.manual_seed(5)
     made = Headed(body, task.head(body)).eval()
     with torch.no_grad():
@@ -106,9 +110,9 @@ def test_a_long_question_is_cut_and_listed_and_no_room_is_refused() -> None:
     (cut,) = task.corpus.ledger.exceptions
     assert (cut.what, cut.line, cut.detail) == ("truncated", 1, "1 tokens were cut")
     with pytest.warns(UserWarning, match="1 of 2 questions are longer than task.max_question_length = 3 tokens"):
-        task.encode([Asked("who has it", "ada"), Asked("who has it now", "ada")])
+        task.encode([QuestionExample("who has it", "ada"), QuestionExample("who has it now", "ada")])
     with pytest.raises(OptionError, match=r"task.max_length = 8 leaves no room for a context beside a question of 5"):
-        task_over([Asked("one two three four five", "six seven", (), 1, "x")], max_length=8)
+        task_over([QuestionExample("one two three four five", "six seven", (), 1, "x")], max_length=8)
 
 
 @pytest.mark.parametrize("model", [BERT, GPT], ids=["bert", "gpt"])
@@ -170,7 +174,7 @@ def test_few_examples_in_windows_are_learned_with_and_without_answers(model: dic
     recipe = {
         "data": {"kind": "questions", "train": str(tmp_path / "train.jsonl"), "test": str(tmp_path / "test.jsonl"),
                  "validation_size": 0},
-        "tokenizer": {"kind": "word", "minimum_frequency": 1},
+        "tokenizer": {"kind": "word", "min_frequency": 1},
         "model": model,
         "task": {"kind": "question-answering", "max_length": 28, "stride": 7, "max_answer_length": 3, "dropout": 0.0},
         "training": {"steps": 80, "batch_tokens": 2048, "threads": 1, "learning_rate": 1e-2, "validate_every": 999,

@@ -19,7 +19,7 @@ from regard.core.yardsticks import Yardstick, verdict
 from regard.layers.headed import Pool
 from regard.runs.evaluate import evaluate
 from regard.runs.load import Run, load
-from regard.runs.train import train
+from regard.runs.train import build_task, load_corpus, train
 from regard.tasks.baselines.counts import fit_columns
 from regard.tasks.baselines.ridge import PENALTIES, fit_ridge
 from regard.tasks.metrics.numbers import number_scores, paired_errors, ranks
@@ -57,6 +57,15 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return load(folder / "run")
 
 
+def test_a_batch_of_graphs_holds_small_and_large_ones(run: Run) -> None:
+    task = build_task(run.recipe, load_corpus(run.recipe), run.modalities)
+    examples = task.examples("train", 0)
+    assert examples.order is not None
+    batches = examples.order(40)
+    assert sorted(np.concatenate(batches)) == list(range(len(CHAINS)))
+    assert np.mean([np.ptp(examples.lengths_NA[batch]) for batch in batches]) > 3, "alike ones would have one answer"
+
+
 def test_a_trained_run_says_numbers(run: Run, tmp_path: Path) -> None:
     (tmp_path / "chain.json").write_text(json.dumps(chain(6)))
     ((answer,),) = run.answers([str(tmp_path / "chain.json")])
@@ -68,7 +77,7 @@ def test_a_trained_run_says_numbers(run: Run, tmp_path: Path) -> None:
 def test_what_the_data_decides_is_written_into_the_recipe(run: Run) -> None:
     config: Any = run.recipe.task
     assert config.mean == pytest.approx((np.mean(CHAINS), 2 * np.mean(CHAINS)))
-    assert config.spread == pytest.approx((np.std(CHAINS), 2 * np.std(CHAINS)))
+    assert config.std == pytest.approx((np.std(CHAINS), 2 * np.std(CHAINS)))
     assert config.unresolved().mean == ()
 
 
@@ -105,7 +114,7 @@ def test_numbers_of_texts(tmp_path: Path) -> None:
     recipe = {
         "data": {"kind": "labelled", "train": str(tmp_path / "train.csv"), "test": str(tmp_path / "train.csv"),
                  "validation_size": 0},
-        "tokenizer": {"kind": "word", "minimum_frequency": 1},
+        "tokenizer": {"kind": "word", "min_frequency": 1},
         "model": {"kind": "bert", "layers": 1, "width": 12, "heads": 2},
         "task": {"kind": "regression", "pooling": "sum"},
         "training": {"steps": 3, "batch_tokens": 64},
@@ -202,7 +211,7 @@ def test_two_systems_by_their_errors() -> None:
     found = paired_errors([0.5] * 40, [0.1] * 40)
     assert found.difference == pytest.approx(-0.4)
     assert found.significant
-    assert found.told("A", "B").startswith("B scores 0.4000 mean absolute error less than A (0.1000 against 0.5000)")
+    assert found.outcome("A", "B").startswith("B scores 0.4000 mean absolute error less than A (0.1000 against 0.5000)")
 
 
 def test_of_errors_less_is_better_where_a_simple_method_is_ahead() -> None:

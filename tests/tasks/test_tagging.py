@@ -52,7 +52,7 @@ def recipe(folder: Path, **changes: Any) -> dict[str, Any]:
     files = {name: str(folder / f"{name}.conll") for name in ("train", "validation", "test")}
     tree: dict[str, Any] = {
         "data": {"kind": "tagged", **files},
-        "tokenizer": {"kind": "wordpiece", "vocabulary": 80, "minimum_frequency": 1},
+        "tokenizer": {"kind": "wordpiece", "vocabulary": 80, "min_frequency": 1},
         "model": TINY,
         "task": {"kind": "tagging", "max_length": 12, "dropout": 0.0},
         "training": {
@@ -204,7 +204,7 @@ SENTENCES = (
 
 def tagging(longest: int = 20, splits: dict[str, tuple[Tagged, ...]] | None = None, **changes: Any) -> Tagging:
     corpus = Corpus(splits or {"train": SENTENCES}, Ledger())
-    pieces = WordPieceTokenizer(vocabulary=30, minimum_frequency=1)
+    pieces = WordPieceTokenizer(vocabulary=30, min_frequency=1)
     modalities = Modalities.of_text(Vocabularies.train(pieces, corpus))  # type: ignore[arg-type]
     return TaggingConfig(max_length=longest, **changes).resolved(corpus).build(corpus, modalities, seed=1)
 

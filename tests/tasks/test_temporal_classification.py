@@ -28,8 +28,8 @@ FEATURES = {"kind": "log-mel", "bins": 16, "hop": 0.02, "window": 0.04, "low": 6
 
 def recipe(**changes: Any) -> dict[str, Any]:
     tables: dict[str, Any] = {
-        "data": {"kind": "keypad", "train_size": 200, "validation_size": 10, "test_size": 12, "minimum_length": 2,
-                 "maximum_length": 4, "decibels": [20, 40]},
+        "data": {"kind": "keypad", "train_size": 200, "validation_size": 10, "test_size": 12, "min_length": 2,
+                 "max_length": 4, "decibels": [20, 40]},
         "input": {"kind": "audio", "features": FEATURES},
         "tokenizer": {"kind": "character"},
         "model": {"kind": "vit", "layers": 1, "width": 24, "heads": 2, "dropout": 0.0,
@@ -150,7 +150,7 @@ def test_a_sound_with_fewer_steps_than_letters_is_named_before_training(tmp_path
         ({"model": {"front": {"kind": "patches", "size": [1, 16]}}}, "set model.front.class_token=false"),
         ({"model": {"front": {"kind": "hierarchy", "sizes": [4, 2], "class_token": False}}}, "several times over"),
         ({"data": {"decibels": [3, 1]}}, "is not a range; give the smaller number first"),
-        ({"data": {"minimum_length": 1, "maximum_length": 1}}, "which are too few for 222 different examples"),
+        ({"data": {"min_length": 1, "max_length": 1}}, "which are too few for 222 different examples"),
         ({"tokenizer": {"joint": False}}, "texts are written here, and none are read"),
     ],
 )

@@ -24,7 +24,7 @@ PAIRS = tuple(Pair(text, text, line) for line, text in enumerate(("a b c", "c b 
 @pytest.fixture
 def task() -> Translation:
     corpus = Corpus({"validation": PAIRS}, Ledger())
-    tokenizer = WordTokenizer(minimum_frequency=1).train(pair.source for pair in PAIRS)
+    tokenizer = WordTokenizer(min_frequency=1).train(pair.source for pair in PAIRS)
     return TranslationConfig().build(corpus, Modalities.of_text(Vocabularies(tokenizer, tokenizer)), seed=1)
 
 
@@ -84,8 +84,8 @@ def test_with_consistency_a_pair_passes_twice_and_only_in_training(task: Transla
 def learning(joint: bool = True, weights: tuple[float, ...] = (), **settings: object) -> Translation:
     """A task with training pairs whose sides differ."""
     pairs = tuple(Pair(source, target, line) for line, (source, target) in enumerate((("a b", "c"), ("b", "c a")), 1))
-    first = WordTokenizer(minimum_frequency=1).train(["a b c"])
-    second = first if joint else WordTokenizer(minimum_frequency=1).train(["a b c"])
+    first = WordTokenizer(min_frequency=1).train(["a b c"])
+    second = first if joint else WordTokenizer(min_frequency=1).train(["a b c"])
     corpus = Corpus({"train": pairs, "validation": PAIRS}, Ledger(), weights=weights)
     return parse(TranslationConfig, settings).build(corpus, Modalities.of_text(Vocabularies(first, second)), seed=1)
 

@@ -10,7 +10,7 @@ import pytest
 from regard.core.config import parse
 from regard.data.batching import epoch_order
 from regard.data.corpus import Corpus
-from regard.data.examples import Asked, Labelled, Reference, Tagged
+from regard.data.examples import Labelled, QuestionExample, Reference, Tagged
 from regard.data.ledger import Ledger
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.vocabularies import Vocabularies
@@ -23,8 +23,10 @@ SETTINGS = {"max_length": 12, "stride": 2, "max_question_length": 4}
 CASES: dict[str, tuple[dict[str, Any], list[Any]]] = {
     "classification": ({"max_length": 12}, [Labelled("a b", "x"), Labelled("c d", "y")]),
     "tagging": ({"max_length": 12}, [Tagged(("a", "b"), ("X", "Y")), Tagged(("c",), ("X",))]),
-    "question-answering": (SETTINGS, [Asked("a", TEXT, (Reference("b", 2),)), Asked("c", "d e", (Reference("d", 0),))]),
-}
+    "question-answering": (SETTINGS, [
+        QuestionExample("a", TEXT, (Reference("b", 2),)), QuestionExample("c", "d e", (Reference("d", 0),)),
+    ]),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", CASES)

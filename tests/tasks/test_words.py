@@ -13,7 +13,7 @@ from regard.tasks.spans.words import Pieces, all_windows, first_window, pieces_o
 from tests.tokenizer_kinds import every_kind
 
 TEXTS = ["the cat sleeps on mats that don't last", "a dog's tail, 12.5 long, is wagging"] * 3
-PARTS = [*every_kind(300).values(), WordPieceTokenizer(vocabulary=90, minimum_frequency=1)]
+PARTS = [*every_kind(300).values(), WordPieceTokenizer(vocabulary=90, min_frequency=1)]
 TOKENIZERS = {part.kind: part.train(TEXTS) for part in PARTS}
 STRANGE = ["\x00", "\u0301", "\u200d", "\u00a0", "\u3000", "日本", "▁", "##s", "[CLS]", "<eos>",
            "é", "İ", "ﬁ", "👩‍👩‍👧", "-"]  # fmt: skip
@@ -23,10 +23,10 @@ WORDS = some.lists(
 )
 
 
-def spoken(tokenizer: Tokenizer, words: list[str], speaker: str = "first") -> list[str]:
+def spoken(tokenizer: Tokenizer, words: list[str], tagged_piece: str = "first") -> list[str]:
     """The piece that speaks for each word; nothing for words without one."""
-    (made,) = pieces_of(tokenizer, [words], speaker)  # type: ignore[arg-type]
-    return [tokenizer.token(int(made.ids[place])) if place >= 0 else "" for place in made.speakers_N]
+    (made,) = pieces_of(tokenizer, [words], tagged_piece)  # type: ignore[arg-type]
+    return [tokenizer.token(int(made.ids[place])) if place >= 0 else "" for place in made.tagged_N]
 
 
 def test_a_word_speaks_with_its_first_or_its_last_piece() -> None:
@@ -55,40 +55,40 @@ def test_every_piece_speaks_for_the_word_it_is_cut_from(kind: str, words: list[s
     words = [word.encode("utf-8", "replace").decode() for word in words]
     tokenizer = TOKENIZERS[kind]
     (made,) = pieces_of(tokenizer, [words])
-    assert len(made.speakers_N) == len(words)
+    assert len(made.tagged_N) == len(words)
     text, offsets = " ".join(words), tokenizer.raw.encode(" ".join(words), add_special_tokens=False).offsets
     position = 0
-    for word, place in zip(words, made.speakers_N, strict=True):
+    for word, place in zip(words, made.tagged_N, strict=True):
         if place >= 0:
             start, stop = offsets[place]
             assert start < position + len(word)
             assert stop > position, (text, word, (start, stop))
         position += len(word) + 1
-    placed = made.speakers_N[made.speakers_N >= 0]
+    placed = made.tagged_N[made.tagged_N >= 0]
     assert (np.diff(placed) > 0).all()
     if kind in ("byte", "character", "code", "bpe"):
-        assert (made.speakers_N >= 0).all()
+        assert (made.tagged_N >= 0).all()
 
 
 @settings(max_examples=120, deadline=None)
 @given(
     sizes=some.lists(some.integers(0, 9), max_size=40),
     room=some.integers(1, 12),
-    speaker=some.sampled_from(["first", "last"]),
+    tagged_piece=some.sampled_from(["first", "last"]),
 )
-def test_windows_hear_every_word_once(sizes: list[int], room: int, speaker: str) -> None:
+def test_windows_hear_every_word_once(sizes: list[int], room: int, tagged_piece: str) -> None:
     """Words of any number of pieces, none among them, and windows that may be shorter than a word."""
     ends = np.cumsum(sizes, dtype=np.int64)
     firsts = ends - np.array(sizes, np.int64)
     there = np.array(sizes, np.int64) > 0
-    speakers = np.where(there, firsts if speaker == "first" else ends - 1, -1)
-    pieces = Pieces(np.arange(int(ends[-1]) if sizes else 0), speakers, firsts[there])
+    tagged = np.where(there, firsts if tagged_piece == "first" else ends - 1, -1)
+    pieces = Pieces(np.arange(int(ends[-1]) if sizes else 0), tagged, firsts[there])
     heard = all_windows(pieces, room)
     words = np.concatenate([one.words for one in heard]) if heard else np.array([], np.int64)
     assert sorted(words.tolist()) == np.flatnonzero(there).tolist()
     for one in heard:
         assert 0 < one.stop - one.start <= room
-        assert all(one.start <= speakers[word] < one.stop for word in one.words)
+        assert all(one.start <= tagged[word] < one.stop for word in one.words)
     if len(pieces.ids) <= room:
         assert len(heard) <= 1
         assert heard == [] or heard[0].words.tolist() == first_window(pieces, room).words.tolist()

@@ -6,9 +6,9 @@ import pytest
 
 from regard.core.yardsticks import Yardstick, verdict
 from regard.data.corpus import Pair
-from regard.data.examples import Asked, Labelled, Reference, Tagged
+from regard.data.examples import Labelled, QuestionExample, Reference, Tagged
+from regard.tasks.baselines.yardsticks import answer_yardsticks, class_yardsticks, pair_yardsticks, tag_yardsticks
 from regard.tasks.scores import SHORT_TEXTS, SYMBOLS, WHOLE_TEXTS, leading_scores, text_figures, text_scores
-from regard.tasks.yardsticks import answer_yardsticks, class_yardsticks, pair_yardsticks, tag_yardsticks
 
 # -- which scores lead --------------------------------------------------------------------------------------------
 
@@ -117,7 +117,8 @@ def test_sources_are_looked_up_only_where_training_has_some() -> None:
 
 
 def test_no_answer_is_a_method_where_training_has_questions_without() -> None:
-    asked = [Asked("who sleeps", "the cat sleeps", (Reference("cat", 4),)), Asked("who ran", "the cat sleeps")]
+    answered = QuestionExample("who sleeps", "the cat sleeps", (Reference("cat", 4),))
+    asked = [answered, QuestionExample("who ran", "the cat sleeps")]
     found = answer_yardsticks(asked, asked)
     assert found["no answer to any question"].figures == {
         "exact_match": 0.5, "f1": 0.5, "no_answer_accuracy": 1.0,

@@ -25,7 +25,7 @@ from tests.training.tiny import LANGUAGE_MODEL, TREE, Remembering, make_loop
 WIDTH = 5
 MOODS: dict[str, Any] = {
     "data": {"kind": "world-moods", "train_size": 60, "validation_size": 20, "test_size": 0, "compositional_size": 0},
-    "tokenizer": {"kind": "word", "minimum_frequency": 1},
+    "tokenizer": {"kind": "word", "min_frequency": 1},
     "model": {"kind": f"{__name__}:TamedConfig", "width": WIDTH},
     "task": {"kind": "classification", "dropout": 0.0, "pooling": "mean"},
     "training": {"steps": 30, "batch_tokens": 120, "learning_rate": 5e-2, "validate_every": 30, "threads": 1,
@@ -34,12 +34,12 @@ MOODS: dict[str, Any] = {
 
 
 class TamedConfig(ModelPart):
-    """A body that wants its states small; ``wish`` says how much."""
+    """A body that wants its states small; ``hint`` says how much."""
 
     kind: str = f"{__name__}:TamedConfig"
     width: int = WIDTH
     dropout: float = 0.0
-    wish: float = 3.0
+    hint: float = 3.0
 
     def build(self, ports: Ports) -> Tamed:
         return Tamed(self, tokens_at(ports, INPUT, self.kind).size)
@@ -51,13 +51,13 @@ class Tamed(nn.Module):
 
     def __init__(self, config: TamedConfig, size: int) -> None:
         super().__init__()
-        self.width, self.wish = config.width, config.wish
+        self.width, self.hint = config.width, config.hint
         self.embedding = nn.Embedding(size, config.width)
 
     def represent(self, inputs: Inputs) -> States:
         x_BND = self.embedding(inputs.values)
         real_BN = torch.arange(x_BND.shape[1]) < inputs.real_lengths_B[:, None]
-        penalty = self.wish * x_BND[real_BN].square().sum() if self.wish else None
+        penalty = self.hint * x_BND[real_BN].square().sum() if self.hint else None
         return States(x_BND, inputs.lengths_B, penalty)
 
 
@@ -66,11 +66,11 @@ class WishingConfig(DecoderOnlyConfig):
 
     def build(self, ports: Ports) -> Any:
         made = super().build(ports)
-        made.norm.register_forward_hook(wish)
+        made.norm.register_forward_hook(hint)
         return made
 
 
-def wish(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+def hint(module: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
     add_penalty(output.square().sum())
 
 
@@ -115,7 +115,7 @@ def test_dividing_a_step_changes_nothing(tmp_path: Path) -> None:
 def test_it_matters_and_validations_tell_it_apart(tmp_path: Path) -> None:
     norms = {}
     for wished in (0.0, 3.0):
-        loop, seen = loop_of(tmp_path / str(wished), f"model.wish={wished}")
+        loop, seen = loop_of(tmp_path / str(wished), f"model.hint={wished}")
         loop.run()
         norms[wished] = float(loop.model.get_parameter("body.embedding.weight").detach().norm())
         figures = seen.of("validated")[-1][1]

@@ -14,7 +14,7 @@ from regard.training.machine import Ranks
 
 TREE: dict[str, Any] = {
     "data": {"kind": "toy", "problem": "copy", "train_size": 120, "validation_size": 24, "test_size": 8, "symbols": 8},
-    "tokenizer": {"kind": "word", "minimum_frequency": 1},
+    "tokenizer": {"kind": "word", "min_frequency": 1},
     "model": {
         "encoder_layers": 1, "decoder_layers": 1, "width": 16, "heads": 2, "norm": "pre", "dropout": 0.0,
         "feed_forward": {"width": 32},

@@ -103,6 +103,7 @@ MECHANISMS = Choices(
         "linear": "regard.attention.mechanisms.linear:LinearConfig",
         "performer": "regard.attention.mechanisms.performer:PerformerConfig",
         "linformer": "regard.attention.mechanisms.linformer:LinformerConfig",
+        "reformer": "regard.attention.mechanisms.reformer:ReformerConfig",
         "alternating": "regard.attention.mechanisms.alternating:AlternatingConfig",
     },
 )
@@ -110,7 +111,11 @@ HEADS = Choices(
     "projection",
     HeadsPart,
     "multi-head",
-    {"multi-head": "regard.attention.heads:MultiHeadConfig", "latent": "regard.attention.latent:LatentConfig"},
+    {
+        "multi-head": "regard.attention.heads:MultiHeadConfig",
+        "latent": "regard.attention.latent:LatentConfig",
+        "shared": "regard.attention.shared:SharedConfig",
+    },
 )
 READERS = Choices(
     "attention",

@@ -14,8 +14,8 @@ from regard.attention.formulas import join_heads, split_heads
 from regard.attention.masks import CAUSAL, Mask
 from regard.attention.memory import Memory
 from regard.attention.places import oldest
-from regard.core.errors import OptionError
-from regard.core.seams import Mechanism, Position
+from regard.core.errors import OptionError, RecipeError
+from regard.core.seams import Mechanism, Position, SharesKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +112,8 @@ class SelfAttention(nn.Module):
         q_BHTK = self.query_norm(split_heads(q_BTJ, self.shape.heads))
         k_BGSK = self.key_norm(split_heads(k_BTJ, self.shape.groups))
         v_BGSV = split_heads(v_BTJ, self.shape.groups)
-        bias = None
-        if position is not None:
-            q_BHTK = position.rotate(q_BHTK, mask.places)
-            k_BGSK = position.rotate(k_BGSK, mask.places)
-        if cache is not None and not self.mechanism.keeps_keys:
-            own = CAUSAL if lengths_B is None else CAUSAL & Mask(lengths_B=lengths_B)
-            if position is not None:
-                bias = position.bias(q_BHTK.shape[-2], oldest(cache.ages) + q_BHTK.shape[-2], mask.places)
-            return self.output(join_heads(self.mechanism(q_BHTK, k_BGSK, v_BGSV, own, bias, cache)))
-        if cache is not None:
-            k_BGSK, v_BGSV = cache.extend(k_BGSK, v_BGSV, lengths_B)
-        if position is not None:
-            bias = position.bias(q_BHTK.shape[-2], k_BGSK.shape[-2], mask.places)
-        return self.output(join_heads(attend(self.mechanism, q_BHTK, k_BGSK, v_BGSV, mask, bias)))
+        read = read_own(self.mechanism, (q_BHTK, k_BGSK, v_BGSV), mask, position, cache, lengths_B)
+        return self.output(join_heads(read))
 
     def projected(self, x_BTD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values, of all heads side by side."""
@@ -209,6 +197,16 @@ class MultiHeadConfig(HeadsPart):
 
 
 def check_mechanism(mechanism: object) -> None:
+    """Refuses what lacks a part of the seam, and what takes queries and keys for one."""
+    check_seam(mechanism)
+    if isinstance(mechanism, SharesKeys):
+        raise RecipeError(
+            f"{type(mechanism).__name__} looks for queries among keys by their directions, and here both are made by "
+            'matrices of their own; set model.projection.kind = "shared", whose keys are the queries'
+        )
+
+
+def check_seam(mechanism: object) -> None:
     """What lacks a part of the seam would fail later, in the middle of decoding."""
     if not isinstance(mechanism, Mechanism):
         needed = ("causal", "cacheable", "has_matrix", "keeps_keys", "weights", "new_cache")
@@ -217,6 +215,31 @@ def check_mechanism(mechanism: object) -> None:
             f"{type(mechanism).__name__} is not an attention mechanism: it lacks {', '.join(lacking)}; see Mechanism "
             "in regard.core.seams, or take regard.attention.mechanism.MatrixMechanism for its base"
         )
+
+
+def read_own(
+    mechanism: Mechanism,
+    asked: tuple[Tensor, Tensor, Tensor],
+    mask: Mask,
+    position: Position | None,
+    cache: AttentionCache | None,
+    lengths_B: Tensor | None,
+) -> Tensor:
+    """Lets every head read the own sequence: positions act, the cache joins in, groups are shown to their heads."""
+    (q_BHTK, k_BGSK, v_BGSV), bias = asked, None
+    if position is not None:
+        q_BHTK = position.rotate(q_BHTK, mask.places)
+        k_BGSK = position.rotate(k_BGSK, mask.places)
+    if cache is not None and not mechanism.keeps_keys:
+        own = CAUSAL if lengths_B is None else CAUSAL & Mask(lengths_B=lengths_B)
+        if position is not None:
+            bias = position.bias(q_BHTK.shape[-2], oldest(cache.ages) + q_BHTK.shape[-2], mask.places)
+        return mechanism(q_BHTK, k_BGSK, v_BGSV, own, bias, cache)
+    if cache is not None:
+        k_BGSK, v_BGSV = cache.extend(k_BGSK, v_BGSV, lengths_B)
+    if position is not None:
+        bias = position.bias(q_BHTK.shape[-2], k_BGSK.shape[-2], mask.places)
+    return attend(mechanism, q_BHTK, k_BGSK, v_BGSV, mask, bias)
 
 
 def attend(

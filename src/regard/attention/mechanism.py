@@ -5,12 +5,13 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from regard.attention import formulas
-from regard.attention.cache import Cache
+from regard.attention.cache import AttentionCache, Cache
 from regard.attention.masks import Mask
 
 
 class MatrixMechanism(nn.Module):
-    """Exact weights, times the values; causal by its mask alone. It remembers every key and value."""
+    """Exact weights, times the values; causal by its mask alone. It remembers every key and value, and is shown
+    all of them, so that it reads no ``cache``."""
 
     causal = False
     cacheable = True
@@ -18,8 +19,13 @@ class MatrixMechanism(nn.Module):
     keeps_keys = True
 
     def forward(
-        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
-    ) -> Tensor:
+        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None,
+        cache: AttentionCache | None = None,
+    ) -> Tensor:  # fmt: skip
+        return self.read(q_BHTK, k_BHSK, v_BHSV, mask, bias)
+
+    def read(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
+        """What the queries read; a mechanism that is faster than by its matrix has a way of its own."""
         return formulas.read(self.weights(q_BHTK, k_BHSK, mask, bias), v_BHSV)
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:

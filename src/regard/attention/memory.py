@@ -47,7 +47,7 @@ def _padded(held_BGSK: Tensor, keys: int) -> Tensor:
     return functional.pad(held_BGSK, (0, 0, 0, keys - held_BGSK.shape[2]))
 
 
-def sentences_kept(rows: Tensor, before: int, sentences: int) -> Tensor | None:
+def kept_sentences(rows: Tensor, before: int, sentences: int) -> Tensor | None:
     """The sentences whose memories the kept ``rows`` (of ``before``) read, in order; None: all, as they stand.
 
     Rows of a sentence stand together, equally many for each; where that is lost, every row gets a memory of its own.

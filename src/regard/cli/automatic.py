@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import typer
-
 from regard.cli.console import escape_markup, notes, say
 from regard.core.errors import OptionError
 
 if TYPE_CHECKING:
-    from regard.data.discovery.found import Wishes
+    from regard.data.discovery.found import Hints
     from regard.runs.automatic.proposal import Proposal
     from regard.runs.budget import Deadline
     from regard.runs.recipe import Recipe
@@ -20,13 +18,6 @@ if TYPE_CHECKING:
 
 USUAL_BUDGET = "30m"
 """Where files are given and no time: enough for most of the quality on two cores."""
-
-TASK = typer.Option("", "--task", metavar="TASK", help="What to learn from files: translation, classification, …")
-SOURCE_COLUMN = typer.Option("", "--source-column", metavar="NAME", help="Column to translate from.")
-TARGET_COLUMN = typer.Option("", "--target-column", metavar="NAME", help="Column to translate into.")
-SECOND_COLUMN = typer.Option("", "--second-column", metavar="NAME", help="Column of a second text, for labels of two.")
-TEXT_COLUMN = typer.Option("", "--text-column", metavar="NAME", help="Column of the texts.")
-LABEL_COLUMN = typer.Option("", "--label-column", metavar="NAME", help="Column of the labels.")
 
 
 class Automatic(NamedTuple):
@@ -45,15 +36,15 @@ def is_recipe(given: Sequence[str]) -> bool:
 
 
 def from_files(
-    given: Sequence[str], wishes: Wishes, settings: Sequence[str], deadline: Deadline, told: Callable[[str], None]
+    given: Sequence[str], hints: Hints, settings: Sequence[str], deadline: Deadline, report: Callable[[str], None]
 ) -> Automatic:
     """Looks at the files and says what it sees; what is left to decide waits for the data."""
     from regard.data.discovery.looking import discover
     from regard.runs.automatic.questions import propose
     from regard.runs.automatic.sizes import decide_size
 
-    told("looking at the files")
-    found = discover([Path(one) for one in given], wishes)
+    report("looking at the files")
+    found = discover([Path(one) for one in given], hints)
     for line in found.observations:
         say(f"[dim]found[/dim]    {escape_markup(line)}", to=notes)
     for line in found.reasons:
@@ -64,7 +55,7 @@ def from_files(
     decided = [proposal]
 
     def decide(gathered: Gathered) -> Recipe:
-        made, recipe = decide_size(proposal, gathered, deadline, settings, told)
+        made, recipe = decide_size(proposal, gathered, deadline, settings, report)
         decided.append(made)
         for one in made.decisions:
             why = f"  [dim]{escape_markup(one.reason)}[/dim]" if one.reason else ""

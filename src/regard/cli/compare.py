@@ -46,7 +46,7 @@ def compare(
 ) -> None:
     """Train recipes on the same data with the same budget and report them side by side.
 
-    Interrupted, the same command goes on where it stopped.
+    After an interruption, the same command continues where it stopped.
     """
     from regard.inspection.reports.comparison import report_of, write_report
     from regard.runs.budget import Budget

@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 
 from regard.core.errors import OptionError
 from regard.core.files import json_safe
-from regard.runs.journal import SilentObserver
+from regard.runs.journal import NullObserver
 
 console = Console(highlight=False, emoji=False)
 notes = Console(stderr=True, highlight=False, emoji=False)
@@ -91,7 +91,7 @@ def counted(count: int, unit: str) -> str:
     return f"{count:,} {unit if count != 1 else unit.removesuffix('s')}"
 
 
-class TrainingBar(SilentObserver):
+class TrainingBar(NullObserver):
     """A live bar with step, loss, speed and time left; plain lines where there is no terminal.
 
     Used with ``with``, so that the terminal is given back also after an interruption.

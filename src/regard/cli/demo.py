@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.console import JSON_OPTION, SilentObserver, TrainingBar, counting, escape_markup, notes, say, write_json
+from regard.cli.console import JSON_OPTION, NullObserver, TrainingBar, counting, escape_markup, notes, say, write_json
 from regard.cli.tables.score_tables import show_scores
 from regard.core.errors import OptionError
 
@@ -86,7 +86,7 @@ def demo(
     say(escape_markup(f"next: regard predict {run_folder} \"the small bird sings\""), style="dim")
 
 
-class DemoMarker(SilentObserver):
+class DemoMarker(NullObserver):
     """Leaves a mark in the run, so that the next demo knows it for one of its kind."""
 
     def __init__(self, folder: Path) -> None:

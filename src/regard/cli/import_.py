@@ -15,16 +15,6 @@ Examples:
   regard import path/to/old-model --out runs/old --convert
   regard import path/to/nameless --out runs/nameless --as bert --case keep
 """
-GIVEN = {
-    "language-model": "how a text begins",
-    "translation": "a text to translate",
-    "masked-language-model": "a text with a [MASK]",
-    "classification": "a text",
-    "tagging": "a text",
-    "question-answering": "a question",
-}
-MORE = {"question-answering": " --context FILE"}
-"""What ``regard predict`` is given, and what it needs besides."""
 
 
 def import_(
@@ -32,10 +22,10 @@ def import_(
     out: Path = typer.Option(..., "--out", metavar="RUN", help="Run folder to create."),
     convert: bool = flag("--convert", "Read pickled weights (tensors only, no code is run)."),
     named: str = typer.Option(
-        "", "--as", metavar="FAMILY", help="Family of a folder that names none: bert, roberta, BertForMaskedLM, …"
+        "", "--as", metavar="FAMILY", help="Family, where the folder names none: bert, roberta, BertForMaskedLM, …"
     ),
     case: str = typer.Option(
-        "", "--case", metavar="CASE", help="Upper case in texts, for a vocab.txt alone: lower or keep (default: lower)."
+        "", "--case", metavar="CASE", help="Case of texts, where vocab.txt is all there is: lower (default) or keep."
     ),
     ignored: list[str] = typer.Option(
         [], "--ignore", metavar="NAME", help="Ignore this key of config.json; repeatable."
@@ -44,6 +34,8 @@ def import_(
 ) -> None:
     """Turn a Hugging Face folder into a run."""
     from regard.interop.huggingface.importing import import_folder
+    from regard.runs.folder import RunFolder
+    from regard.runs.recipe import Recipe
 
     imported = import_folder(folder, out, convert=convert, ignored=ignored, named=named, case=case)
     for note in imported.notes:
@@ -54,7 +46,7 @@ def import_(
     of_texts = f", {imported.pieces:,} pieces, context {imported.context:,}" if imported.pieces else ""
     run = escape_markup(imported.run)
     say(f"[bold]{run}[/bold]: {imported.architecture}, {imported.parameters:,} parameters{of_texts}")
-    asked = f'"{GIVEN[imported.task]}"{MORE.get(imported.task, "")}' if imported.pieces else "picture.png"
+    asked = Recipe.of_run(RunFolder(out).recipe).example()
     say(escape_markup(f"next: regard predict {out} {asked}"), style="dim")
 
 

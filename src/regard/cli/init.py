@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import typer
 
-from regard.cli.automatic import (
-    LABEL_COLUMN,
-    SECOND_COLUMN,
-    SOURCE_COLUMN,
-    TARGET_COLUMN,
-    TASK,
-    TEXT_COLUMN,
-    USUAL_BUDGET,
-    from_files,
-    is_recipe,
-)  # fmt: skip
+from regard.cli.automatic import USUAL_BUDGET, from_files, is_recipe
 from regard.cli.console import JSON_OPTION, escape_markup, notes, say, write_json
+from regard.cli.options.columns import NO_HINTS, with_columns
 from regard.core.errors import OptionError
 
 EXAMPLES = """\b
@@ -31,21 +23,17 @@ Examples:
 """
 
 
+@with_columns
 def init(
     files: list[str] = typer.Argument(help="Files or a folder to learn from."),
     out: Path = typer.Option(..., "--out", metavar="FILE", help="Recipe to write."),
     budget: str = typer.Option(USUAL_BUDGET, "--budget", metavar="TIME", help="How long training may take."),
-    task: str = TASK,
-    source_column: str = SOURCE_COLUMN,
-    target_column: str = TARGET_COLUMN,
-    text_column: str = TEXT_COLUMN,
-    second_column: str = SECOND_COLUMN,
-    label_column: str = LABEL_COLUMN,
+    hints: Mapping[str, str] = NO_HINTS,
     settings: list[str] = typer.Option([], "--set", metavar="A.B=C", help="Fix a value by its path; repeatable."),
     as_json: bool = JSON_OPTION,
 ) -> None:
-    """Write a recipe for files of your own: looks at them, measures this machine, and says why it chooses what."""
-    from regard.data.discovery.found import Wishes
+    """Write a recipe for files of your own: look at them, measure this machine, give reasons for all choices."""
+    from regard.data.discovery.found import Hints
     from regard.data.readers import missing_files
     from regard.runs.budget import Budget, Deadline
     from regard.runs.folder import RunFolder
@@ -64,16 +52,15 @@ def init(
     if not given.seconds:
         raise OptionError(f"--budget is a time here, as 10m; found {budget!r}")
 
-    def told(text: str) -> None:
+    def report(text: str) -> None:
         say(f"[dim]{escape_markup(text)} …[/dim]", to=notes)
 
     deadline = Deadline(given.seconds, time.monotonic())
-    wishes = Wishes(task, source_column, target_column, text_column, second_column, label_column)
-    made = from_files(files, wishes, settings, deadline, told)
+    made = from_files(files, Hints(**hints), settings, deadline, report)
     machine.tune_allocator()
     machine.set_threads(made.recipe.training.threads)
     with tempfile.TemporaryDirectory() as folder:
-        told("reading the data")
+        report("reading the data")
         made.decide(gather(made.recipe, RunFolder(Path(folder)), machine.Ranks(), Observers()))
     text = made.proposal().to_toml()
     out.parent.mkdir(parents=True, exist_ok=True)

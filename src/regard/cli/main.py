@@ -8,7 +8,22 @@ from typing import Any
 import typer
 import typer.core
 
-from regard.cli import check, compare, demo, evaluate, export, import_, init, look, predict, recipes, search, train
+from regard.cli import (
+    check,
+    compare,
+    demo,
+    evaluate,
+    export,
+    import_,
+    init,
+    look,
+    measure,
+    predict,
+    prune,
+    recipes,
+    search,
+    train,
+)  # fmt: skip
 from regard.cli.console import check_output, discard_output, escape_markup, flag, notes, say, without_colour
 from regard.core.errors import RegardError
 
@@ -64,10 +79,12 @@ app.command()(evaluate.evaluate)
 app.command()(predict.predict)
 app.command()(search.search)
 app.command()(compare.compare)
+app.command()(prune.prune)
 app.command()(look.look)
 app.command()(check.check)
 app.command("import")(import_.import_)
 app.command()(export.export)
+app.add_typer(measure.app, name="measure")
 app.add_typer(recipes.app, name="recipes")
 
 

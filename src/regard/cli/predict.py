@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,9 @@ from regard.cli.options.applicable import check_applicable, generates, predictio
 from regard.cli.options.engine import ENGINE, ENGINE_DTYPE, with_engine
 from regard.cli.options.strategy import BEAM, DECODING_OPTIONS, GREEDY, choose_strategy
 from regard.cli.predicting.combinations import check_combination
-from regard.cli.predicting.forecasts import WithFigure, check_figure
+from regard.cli.predicting.forecasts import check_figure, draw_forecasts
 from regard.cli.predicting.inputs import Inputs, from_arguments, from_file, from_standard_input, readable
-from regard.cli.predicting.pictures import WithPictures, beginnings, check_picture
+from regard.cli.predicting.pictures import beginnings, check_picture, draw_side_by_side
 from regard.cli.predicting.prompting import FewShot, OutputStyle, continue_prompt, interactive_session
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ def answer_inputs(
 
 
 def output_for(run: Run, given: dict[str, Any]) -> Output:
-    from regard.cli.predicting.output import JsonLines, JsonObject, TextLines
+    from regard.cli.predicting.output import JsonLines, JsonObject, TextLines, WithFigure
     from regard.cli.predicting.rendering import rendering_of
 
     rendering = rendering_of(
@@ -178,7 +179,8 @@ def output_for(run: Run, given: dict[str, Any]) -> Output:
     if given["figure"] is None:
         return output
     grey = run.recipe.data.grey
-    return WithFigure(output, given["figure"]) if grey is None else WithPictures(output, grey, given["figure"])
+    draw = draw_forecasts if grey is None else partial(draw_side_by_side, grey)
+    return WithFigure(output, draw, given["figure"])
 
 
 predict.__doc__ = f"{predict.__doc__}\n\n{EXAMPLES}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import textwrap
 import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -29,12 +31,26 @@ app = typer.Typer(help=HELP, short_help="The shipped recipes: list them, show on
 FOLDER = Path(str(resources.files("regard"))) / "recipes"
 USUAL = "text"
 """What a recipe reads that does not say so."""
+TITLES = {USUAL: "texts", "image": "pictures", "graph": "graphs", "series": "series", "audio": "sounds"}
+"""Of what is read, in the order of the list."""
 SETS = FOLDER / "sets.toml"
 
 
 def _shipped() -> dict[str, Path]:
     """By name; found without importing what recipes are parsed with, so that the list appears at once."""
     return {path.stem: path for path in sorted(FOLDER.rglob("*.toml")) if path != SETS}
+
+
+def _headings(groups: Mapping[str, Sequence[str]], modality_of: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What stands above each group, and its name: groups that read the same are together. A group belongs to what most
+    of its recipes read, so that a picture that is read as signs is found among pictures."""
+    counts = {group: Counter(modality_of[name] for name in names) for group, names in groups.items()}
+    usual = {group: own.most_common(1)[0][0] for group, own in counts.items()}
+    for modality in dict.fromkeys((*TITLES, *usual.values())):
+        title = TITLES.get(modality, modality)
+        for group in groups:
+            if usual[group] == modality:
+                yield group if group == title else f"{title}: {group}", group
 
 
 @app.command("list")
@@ -58,14 +74,11 @@ def list_recipes(as_json: bool = JSON_OPTION) -> None:
         return
     column = max(map(len, described)) + 2
     room = console.width if console.is_terminal else sys.maxsize
-    for modality, own in modalities.items():
-        for group, names in groups.items():
-            chosen = [name for name in names if name in own]
-            if chosen:
-                say(f"[dim]{modality}: {group}[/dim]")
-            for name in chosen:
-                line = textwrap.fill(f"  {name:<{column}}{described[name]}", room, subsequent_indent=" " * (column + 2))
-                say(f"  [bold]{name}[/bold]{escape_markup(line.removeprefix(f'  {name}'))}")
+    for heading, group in _headings(groups, {name: kind for kind, own in modalities.items() for name in own}):
+        say(f"[dim]{heading}[/dim]")
+        for name in groups[group]:
+            line = textwrap.fill(f"  {name:<{column}}{described[name]}", room, subsequent_indent=" " * (column + 2))
+            say(f"  [bold]{name}[/bold]{escape_markup(line.removeprefix(f'  {name}'))}")
     for name, members in sets.items():
         say(f"[dim]regard compare {name}: {', '.join(members)}[/dim]", to=notes)
 

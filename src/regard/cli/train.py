@@ -6,25 +6,16 @@ import json
 import math
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from regard.cli.automatic import (
-    LABEL_COLUMN,
-    SECOND_COLUMN,
-    SOURCE_COLUMN,
-    TARGET_COLUMN,
-    TASK,
-    TEXT_COLUMN,
-    USUAL_BUDGET,
-    check_files,
-    from_files,
-    is_recipe,
-)  # fmt: skip
+from regard.cli.automatic import USUAL_BUDGET, check_files, from_files, is_recipe
 from regard.cli.console import JSON_OPTION, TrainingBar, escape_markup, flag, notes, say, write_json
+from regard.cli.options.columns import NO_HINTS, with_columns
 from regard.cli.options.ranks import launch_ranks
 from regard.core.errors import OptionError
 
@@ -47,6 +38,7 @@ Examples:
 """
 
 
+@with_columns
 def train(
     recipe: list[str] = typer.Argument(
         metavar="RECIPE|FILE…",
@@ -63,15 +55,10 @@ def train(
     resume: bool = flag("--resume", "Continue from the newest complete checkpoint in the folder."),
     budget: str = typer.Option(
         "", "--budget", metavar="TIME",
-        help="90s, 10m or 1h for everything, turned into steps by a short measurement (files: by default 30m); or "
-        "2000steps.",
+        help="Time for everything, as in 90s, 10m or 1h, turned into steps by a short measurement (default for files: "
+        "30m); or steps, as in 2000steps.",
     ),
-    task: str = TASK,
-    source_column: str = SOURCE_COLUMN,
-    target_column: str = TARGET_COLUMN,
-    text_column: str = TEXT_COLUMN,
-    second_column: str = SECOND_COLUMN,
-    label_column: str = LABEL_COLUMN,
+    hints: Mapping[str, str] = NO_HINTS,
     ranks: int = typer.Option(
         1, "--ranks", metavar="N", min=1, help="Number of processes on this machine that share every step.",
         show_default=False,
@@ -81,15 +68,13 @@ def train(
     """Train a model from a recipe or from files of your own; Ctrl-C saves a checkpoint first."""
     if ranks > 1 and budget:
         raise OptionError("--budget measures one process; with --ranks say how many steps: --set training.steps=N")
-    wishes = {"task": task, "source_column": source_column, "target_column": target_column,
-              "text_column": text_column, "second_column": second_column, "label_column": label_column}  # fmt: skip
-    check_files(recipe, [f"--{name.replace('_', '-')}" for name, value in wishes.items() if value])
+    check_files(recipe, [f"--{name.replace('_', '-')}" for name, value in hints.items() if value])
     words = ["train", *recipe, "--out", str(out), *(word for one in settings for word in ("--set", one))]
     words += [*(["--from", str(start)] if start is not None else []), *(["--resume"] if resume else [])]
-    was_free = not out.exists() or not any(out.iterdir())
+    was_free = not out.exists() or (out.is_dir() and not any(out.iterdir()))
     try:
         with launch_ranks(ranks, words):
-            run_training(recipe, out, settings, start, budget, wishes, resume=resume, as_json=as_json)
+            run_training(recipe, out, settings, start, budget, hints, resume=resume, as_json=as_json)
     except KeyboardInterrupt:
         say(escape_markup(stopped_message(out, was_free=was_free)), to=notes)
         raise typer.Exit(130) from None
@@ -107,7 +92,7 @@ def stopped_message(out: Path, *, was_free: bool) -> str:
         return f"stopped after training: the run is complete; score it with: regard evaluate {out}"
     has_saved = bool(checkpoints.folders(folder.checkpoints))
     saved = "the newest checkpoint is kept" if has_saved else "no checkpoint was saved yet"
-    return f"stopped: {saved}; go on with:\nregard train {out}/recipe.toml --out {out} --resume"
+    return f"stopped: {saved}; continue with:\nregard train {out}/recipe.toml --out {out} --resume"
 
 
 def run_training(
@@ -116,7 +101,7 @@ def run_training(
     settings: list[str],
     start: Path | None,
     budget: str,
-    wishes: dict[str, str],
+    hints: Mapping[str, str],
     *,
     resume: bool,
     as_json: bool,
@@ -136,7 +121,7 @@ def run_training(
         if budget:
             chosen, decide = within_budget(chosen, budget, bar, began)
     else:
-        chosen, decide = recipe_of_files(given, out, settings, budget, wishes, bar, began, resume=resume)
+        chosen, decide = recipe_of_files(given, out, settings, budget, hints, bar, began, resume=resume)
     bar.unit = chosen.input.unit
     try:
         with bar:
@@ -161,8 +146,7 @@ def run_training(
     )
     if page is not None:
         say(escape_markup(f"what it has learned: {page}"))
-    asked = chosen.task.example(chosen.tokenizer) if chosen.input.is_text else chosen.input.example
-    say(escape_markup(f"next: regard evaluate {out}\n      regard predict {out} {asked}"), style="dim")
+    say(escape_markup(f"next: regard evaluate {out}\n      regard predict {out} {chosen.example()}"), style="dim")
 
 
 def write_analysis_page(out: Path) -> Path:
@@ -181,14 +165,14 @@ def recipe_of_files(
     out: Path,
     settings: list[str],
     budget: str,
-    wishes: dict[str, str],
+    hints: Mapping[str, str],
     bar: TrainingBar,
     began: float,
     *,
     resume: bool,
 ) -> tuple[Recipe, Decide | None]:
     """The recipe for files of the user's own; size and steps are decided once the data is read."""
-    from regard.data.discovery.found import Wishes
+    from regard.data.discovery.found import Hints
     from regard.runs.budget import Budget, Deadline
     from regard.runs.folder import RunFolder
     from regard.runs.recipe import Recipe
@@ -199,7 +183,7 @@ def recipe_of_files(
     if not time_given.seconds:
         raise OptionError(f"with files --budget is a time, as 10m; found {budget!r}; or --set training.steps=N")
     RunFolder(out).check_free()
-    found = from_files(given, Wishes(**wishes), settings, Deadline(time_given.seconds, began), bar.on_phase)
+    found = from_files(given, Hints(**hints), settings, Deadline(time_given.seconds, began), bar.on_phase)
     return Recipe.of(found.recipe), found.decide
 
 

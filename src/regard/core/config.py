@@ -197,7 +197,7 @@ def is_written(config: Config, path: str) -> bool:
     key, _, rest = path.partition(".")
     if key not in config.model_fields_set:
         return False
-    return not rest or is_written(getattr(config, key), rest)
+    return not rest or is_written(dict(config)[key], rest)
 
 
 def without(tree: Mapping[str, Any], paths: Iterable[str]) -> dict[str, Any]:

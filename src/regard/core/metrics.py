@@ -21,7 +21,7 @@ class Metric:
         """The figure without its unit."""
         return f"{value * (100 if self.percent else 1):.{self.digits}f}"
 
-    def told(self, value: float) -> str:
+    def formatted(self, value: float) -> str:
         return f"{self.number(value)} %" if self.percent else self.number(value)
 
 

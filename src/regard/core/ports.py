@@ -9,6 +9,8 @@ from typing import TypeVar
 from regard.core.errors import RecipeError
 
 INPUT, OUTPUT = "input", "output"
+CHOSEN_BY = {INPUT: "[input]", OUTPUT: "task.kind"}
+"""The keys of a recipe that decide what a side is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def _port_at(ports: Ports, side: str, wanted: type[AnyPort], needs: str) -> AnyP
     found = "nothing" if port is None else port.what
     raise RecipeError(
         f"model.kind = {needs}, and the {side} of this recipe is {found}; choose another model.kind, or another "
-        f"[{side}]"
+        f"{CHOSEN_BY[side]}"
     )
 
 

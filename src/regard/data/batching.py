@@ -19,14 +19,22 @@ def epoch_order(
     With weights, an example of weight 2.5 appears twice in every epoch and a third time in half of them.
     """
     generator = np.random.default_rng((seed, epoch))
-    chosen = _repeat(weights, generator) if len(weights) else np.arange(len(lengths_NA))
-    chosen = generator.permutation(chosen)
+    chosen = _shuffled(len(lengths_NA), weights, generator)
     noisy = lengths_NA[chosen].astype(np.float64)
     noisy[:, 0] += generator.uniform(0, LENGTH_NOISE, len(noisy))  # the last axis, the target, is kept exact
     by_length = chosen[np.lexsort(noisy.T)]
     check_example_lengths(lengths_NA, budget)  # also what only a later epoch will draw
     batches = cut(lengths_NA, by_length, budget)
     return [batches[index] for index in generator.permutation(len(batches))]
+
+
+def mixed_order(
+    lengths_NA: np.ndarray, budget: int, seed: int, epoch: int, weights: Sequence[float] = ()
+) -> list[np.ndarray]:
+    """One epoch in random order, whatever the lengths: more padding, but every batch is like the whole."""
+    chosen = _shuffled(len(lengths_NA), weights, np.random.default_rng((seed, epoch)))
+    check_example_lengths(lengths_NA, budget)
+    return cut(lengths_NA, chosen, budget)
 
 
 def in_length_order(lengths_NA: np.ndarray, budget: int) -> list[np.ndarray]:
@@ -89,6 +97,11 @@ def check_example_lengths(lengths_NA: np.ndarray, budget: int) -> None:
 def parts(batch: np.ndarray, count: int) -> list[np.ndarray]:
     """A global batch divided for accumulation and ranks; some parts may be empty."""
     return np.array_split(batch, count)
+
+
+def _shuffled(count: int, weights: Sequence[float], generator: np.random.Generator) -> np.ndarray:
+    """Places of examples in random order, as often as their weights say."""
+    return generator.permutation(_repeat(weights, generator) if len(weights) else np.arange(count))
 
 
 def _repeat(weights: Sequence[float], generator: np.random.Generator) -> np.ndarray:

@@ -267,7 +267,7 @@ class Reference(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Recorded, InTexts):
+class QuestionExample(Recorded, InTexts):
     """A question about a context, and its answers; none: the context does not say."""
 
     question: str

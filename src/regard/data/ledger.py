@@ -78,8 +78,7 @@ class Ledger:
 
     def skip(self, split: str, file: str, line: int, reason: str, detail: str = "") -> None:
         """A line that was read and never kept."""
-        self.counts(split, file).skipped += 1
-        self._list(Exceptional("skipped", split, file, line, reason, detail))
+        self._count(Exceptional("skipped", split, file, line, reason, detail))
 
     def drop(self, split: str, file: str, line: int, reason: str, detail: str = "") -> None:
         """A line that was kept at first and is given up now."""
@@ -94,23 +93,21 @@ class Ledger:
             self.record(name, file, read=change, kept=change)
 
     def truncate(self, split: str, file: str, line: int, reason: str, detail: str = "") -> None:
-        self.counts(split, file).truncated += 1
-        self._list(Exceptional("truncated", split, file, line, reason, detail))
+        self._count(Exceptional("truncated", split, file, line, reason, detail))
 
     def duplicate(self, split: str, file: str, line: int, reason: str, detail: str = "") -> None:
-        self.counts(split, file).duplicated += 1
-        self._list(Exceptional("duplicated", split, file, line, reason, detail))
+        self._count(Exceptional("duplicated", split, file, line, reason, detail))
 
     def overlap(self, split: str, file: str, line: int, reason: str, detail: str = "") -> None:
-        self.counts(split, file).in_two_splits += 1
-        self._list(Exceptional("in_two_splits", split, file, line, reason, detail))
+        self._count(Exceptional("in_two_splits", split, file, line, reason, detail))
 
     def correct(self, split: str, file: str, line: int, reason: str, detail: str = "") -> None:
         """A line that is kept, but not quite as it was read."""
-        self.counts(split, file).corrected += 1
-        self._list(Exceptional("corrected", split, file, line, reason, detail))
+        self._count(Exceptional("corrected", split, file, line, reason, detail))
 
-    def _list(self, exception: Exceptional) -> None:
+    def _count(self, exception: Exceptional) -> None:
+        counts = self.counts(exception.split, exception.file)
+        setattr(counts, exception.what, getattr(counts, exception.what) + 1)
         key = (exception.what, exception.reason)
         self.reasons[key] += 1
         if self.reasons[key] <= self.cap:

@@ -191,11 +191,12 @@ def _similar(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f"; the folder {folder} does not exist (the current folder is {Path.cwd()})"
+    searched = "that folder" if path.is_absolute() else str(folder.absolute())
     names = sorted(entry.name for entry in folder.iterdir() if entry.is_file())
     close = difflib.get_close_matches(path.name, names, n=5, cutoff=0.55)
     if close:
-        return f"; similar names in that folder: {', '.join(close)}"
-    return f"; {len(names)} files are in that folder, none with a similar name"
+        return f"; similar names in {searched}: {', '.join(close)}"
+    return f"; {len(names)} files are in {searched}, none with a similar name"
 
 
 def summarise(problems: Sequence[str]) -> str:

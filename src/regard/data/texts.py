@@ -126,7 +126,7 @@ class FileText(Text):
 
 
 @dataclass(frozen=True, slots=True)
-class HeldText(Text):
+class TextInMemory(Text):
     """A text in memory."""
 
     name: str
@@ -197,8 +197,8 @@ def _cut_near(file: BinaryIO, start: int, place: int, at_lines: bool) -> int:
 def divide_text(name: str, text: str, share: float) -> tuple[Text, ...]:
     middle = int(len(text) * (1 - share))
     if not share or middle >= len(text):
-        return (HeldText(name, text),)
-    return HeldText(name, text[:middle], ends=False), HeldText(name, text[middle:])
+        return (TextInMemory(name, text),)
+    return TextInMemory(name, text[:middle], ends=False), TextInMemory(name, text[middle:])
 
 
 def corpus_of(
@@ -249,7 +249,7 @@ def documents(corpus: Corpus[Any]) -> Corpus[Text]:
         raise DataError("running text is read from start to end, so weights of files have no effect; leave them out")
     splits = {
         split: tuple(
-            HeldText(one.origin, text) for one in examples for side in one.sides() for text in side
+            TextInMemory(one.origin, text) for one in examples for side in one.sides() for text in side
         )
         for split, examples in corpus.splits.items()
     }

@@ -66,7 +66,17 @@ class Greedy(Strategy):
         return partial(greedy.search, options=self)
 
 
-class Beam(Strategy):
+class SeveralAnswers(Strategy):
+    """Strategies that may give ``n_best`` answers to one input."""
+
+    n_best: int = Field(default=1, ge=1, le=MOST_ROWS)
+
+    @property
+    def answers(self) -> int:
+        return self.n_best
+
+
+class Beam(SeveralAnswers):
     """The most probable prefixes at every step, ``size`` of them for a sentence.
 
     ``length_penalty`` is the α of Wu et al. (2016), equation 14; 0 ranks by plain log-probability. A sentence
@@ -78,7 +88,6 @@ class Beam(Strategy):
     kind: str = "beam"
     size: int = Field(default=5, ge=1, le=MOST_ROWS)
     length_penalty: float = Field(default=1.0, ge=0.0, le=10.0)
-    n_best: int = Field(default=1, ge=1, le=MOST_ROWS)
     stop: Literal["exact", "likely", "full"] = "exact"
 
     @model_validator(mode="after")
@@ -94,17 +103,13 @@ class Beam(Strategy):
     def rows(self) -> int:
         return self.size
 
-    @property
-    def answers(self) -> int:
-        return self.n_best
-
     def build(self) -> Search:
         from regard.decoding import beam
 
         return partial(beam.search, options=self)
 
 
-class Sampling(Strategy):
+class Sampling(SeveralAnswers):
     """Tokens by chance: repetition penalty, temperature, top-k, top-p, min-p, each on what the last one left."""
 
     kind: str = "sampling"
@@ -114,7 +119,6 @@ class Sampling(Strategy):
     min_p: float = Field(default=0.0, ge=0.0, le=1.0)
     repetition_penalty: float = Field(default=1.0, gt=0.0, le=100.0)  # above 1: what was said becomes less probable
     seed: int = Field(default=1, ge=0)
-    n_best: int = Field(default=1, ge=1, le=MOST_ROWS)
 
     @field_validator("temperature")
     @classmethod
@@ -128,10 +132,6 @@ class Sampling(Strategy):
 
     @property
     def rows(self) -> int:
-        return self.n_best
-
-    @property
-    def answers(self) -> int:
         return self.n_best
 
     def with_seed_offset(self, by: int) -> Sampling:

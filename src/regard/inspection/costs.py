@@ -22,9 +22,9 @@ from regard.attention.heads import HeadShape, SelfAttention
 from regard.attention.masks import EVERYTHING
 from regard.attention.softmax import ScaledDot
 from regard.inspection.figures.lines import Series, line_figure
-from regard.layers.cells import GruConfig
 from regard.layers.convolution import GatedConvolution
-from regard.layers.recurrence import Forwards
+from regard.layers.recurrent.cells import GruConfig
+from regard.layers.recurrent.stacks import Forwards
 
 KERNEL = 3
 HEADS = 4

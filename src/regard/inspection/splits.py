@@ -12,7 +12,7 @@ from regard.core.seams.capabilities import Translates
 from regard.core.seams.task import Task
 from regard.data.corpus import Corpus, Pair
 from regard.data.ledger import Ledger
-from regard.data.texts import HeldText
+from regard.data.texts import TextInMemory
 from regard.runs.integrity import scored_corpus
 from regard.runs.load import Run
 from regard.runs.train import build_task, load_corpus
@@ -36,7 +36,7 @@ def task_over(run: Run, data: str | Sequence[str] | Sequence[Pair]) -> Task:
         raise OptionError(f"{run.folder.path} ({run.recipe.task.kind}) is asked about {wanted}; give a list of them")
     if translates:
         return build_task(run.recipe, Corpus({GIVEN: tuple(pairs)}, Ledger()), run.modalities)
-    texts = tuple(HeldText(f"text {number}", str(text)) for number, text in enumerate(data, start=1))
+    texts = tuple(TextInMemory(f"text {number}", str(text)) for number, text in enumerate(data, start=1))
     return build_task(run.recipe, Corpus({GIVEN: texts}, Ledger()), run.modalities)
 
 

@@ -72,8 +72,8 @@ def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
     """config.json, model.safetensors, and what prepares inputs: tokenizers, or the size and norm of pictures."""
     family = family_of_run(run)
     table, parts = run.recipe.model.settled().model_dump(), folder_parts(run, family)
-    if "context" in table:
-        table["context"] = text_max_length(run)  # they must know one
+    if "max_length" in table:
+        table["max_length"] = text_max_length(run)  # they must know one
     task = run.recipe.task.model_dump()
     config = family.config(table, task, str(run.folder.path), parts.problems)
     with new_folder(out) as part:
@@ -82,7 +82,8 @@ def to_huggingface(run: Run, out: Path, dtype: str = "") -> Exported:
             write_json(part / name, content)
         for name, pieces in parts.tokenizers.items():
             write_text(part / name, pieces.to_str(pretty=True))
-        save_file(weights_out(family, table, checkpoints.weights_of(run.model)), part / SINGLE, metadata={"format": "pt"})
+        weights = weights_out(family, table, checkpoints.weights_of(run.model))
+        save_file(weights, part / SINGLE, metadata={"format": "pt"})
     return Exported(str(out), "huggingface", family.architecture, family.loader, parameter_count(run))
 
 
@@ -112,7 +113,7 @@ def text_max_length(run: Run) -> int:
     task: Any = run.recipe.task
     if isinstance(run.model, Headed):
         return task.max_length or USUAL_LENGTH
-    return model.max_length or task.context
+    return model.max_length or task.max_length
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from regard.core.config import Choices, Part
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from regard.core.seams import Position
-    from regard.layers.cells import Cell
     from regard.layers.embeddings import OneHot, TokenEmbedding
     from regard.layers.mixture.balance import Balance
+    from regard.layers.recurrent.cells import Cell
 
 
 MOST_LAYERS = 1000
@@ -41,6 +41,9 @@ class ScalingPart(Part):
 
 class FeedForwardPart(Part):
     """Settings of the network that works on every position by itself."""
+
+    hands_over: ClassVar[bool] = False
+    """Whether a pass leaves something behind beside its output (what is added to the loss, what is counted)."""
 
     def settled(self, model_width: int) -> Self:
         """The same in a model of this width, nothing left to be decided."""
@@ -145,9 +148,9 @@ CELLS = Choices(
     CellPart,
     "gru",
     {
-        "rnn": "regard.layers.cells:RnnConfig",
-        "gru": "regard.layers.cells:GruConfig",
-        "lstm": "regard.layers.cells:LstmConfig",
+        "rnn": "regard.layers.recurrent.cells:RnnConfig",
+        "gru": "regard.layers.recurrent.cells:GruConfig",
+        "lstm": "regard.layers.recurrent.cells:LstmConfig",
     },
 )
 EMBEDDINGS = Choices(

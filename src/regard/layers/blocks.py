@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -26,25 +26,24 @@ NewNorm = Callable[[int], nn.Module]
 """From a width to a norm."""
 
 
-class PostNorm(nn.Module):
-    """y = Norm(x + Dropout(f(x))), as published (Vaswani et al. 2017, section 3.1)."""
+class Residual(nn.Module):
+    """A norm and a dropout around a sub-layer; where the norm stands is said below."""
 
     def __init__(self, width: int, dropout: float, new_norm: NewNorm = nn.LayerNorm) -> None:
         super().__init__()
         self.norm = new_norm(width)
         self.dropout = Dropout(dropout)
+
+
+class PostNorm(Residual):
+    """y = Norm(x + Dropout(f(x))), as published (Vaswani et al. 2017, section 3.1)."""
 
     def forward(self, x_BTD: Tensor, sublayer: Sublayer) -> Tensor:
         return self.norm(x_BTD + self.dropout(sublayer(x_BTD)))
 
 
-class PreNorm(nn.Module):
+class PreNorm(Residual):
     """y = x + Dropout(f(Norm(x))): the residual path stays free, deep stacks train without warm-up."""
-
-    def __init__(self, width: int, dropout: float, new_norm: NewNorm = nn.LayerNorm) -> None:
-        super().__init__()
-        self.norm = new_norm(width)
-        self.dropout = Dropout(dropout)
 
     def forward(self, x_BTD: Tensor, sublayer: Sublayer) -> Tensor:
         return x_BTD + self.dropout(sublayer(self.norm(x_BTD)))
@@ -52,6 +51,8 @@ class PreNorm(nn.Module):
 
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward, each in a residual."""
+
+    carries_stream = True
 
     def __init__(
         self, attention: SelfHeads, feed_forward: nn.Module, residual: Callable[[], nn.Module]
@@ -72,6 +73,8 @@ class EncoderLayer(nn.Module):
 
 class DecoderLayer(nn.Module):
     """Masked self-attention, cross-attention over the source, feed-forward, each in a residual."""
+
+    carries_stream = True
 
     def __init__(
         self,
@@ -114,7 +117,7 @@ def network_of(feed_forward: nn.Module, mask: Mask, lengths_B: Tensor | None) ->
 class CausalStack(nn.Module):
     """A decoder alone: blocks of masked self-attention over the text so far, and a norm at their end."""
 
-    def __init__(self, layers: Iterable[EncoderLayer], position: Position, norm: nn.Module, dropout: float) -> None:
+    def __init__(self, layers: Iterable[nn.Module], position: Position, norm: nn.Module, dropout: float) -> None:
         super().__init__()
         self.position = position
         self.dropout = Dropout(dropout)
@@ -154,13 +157,21 @@ class StackState:
         return StackState([one.join(another) for one, another in zip(self.caches, other.caches, strict=True)])
 
 
-def init_small(stack: nn.Module, spread: float = 0.02) -> None:
+class Stack(Protocol):
+    """Layers of attention to the own sequence and a network, as ``CausalStack`` has them; an ``nn.Module``."""
+
+    layers: nn.ModuleList
+
+    def modules(self) -> Iterator[nn.Module]: ...
+
+
+def init_small(stack: Stack, spread: float = 0.02) -> None:
     """Small random weights; what each of the 2 L sub-layers adds is √(2 L) times smaller (Radford et al. 2019).
 
     A sub-layer says itself by which of its layers it adds (``WritesResidual``).
     """
     every = list(stack.modules())
-    depth = sum(isinstance(module, EncoderLayer) for module in every)
+    depth = len(stack.layers)
     last = {id(own) for module in every if isinstance(module, WritesResidual) for own in module.residual_outputs()}
     for module in every:
         if isinstance(module, nn.Linear):

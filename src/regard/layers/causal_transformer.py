@@ -12,12 +12,13 @@ from regard.core.inputs import Inputs, States
 from regard.core.seams.anatomy import Anatomy, Entrance
 from regard.layers.blocks import CausalStack, StackState, init_small
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
+from regard.layers.reversible import ReversibleStack
 
 
 class CausalTransformer(nn.Module):
     """Tokens so far become states, ``head`` turns states into logits for what follows each of them.
 
-    ``new_stack`` makes the layers after the embedding has been drawn; ``context`` is the most tokens that it reads,
+    ``new_stack`` makes the layers after the embedding has been drawn; ``max_length`` is the most tokens that it reads,
     0: as many as its positions allow.
     """
 
@@ -30,10 +31,16 @@ class CausalTransformer(nn.Module):
     causal = True
 
     def __init__(
-        self, symbols: int, width: int, new_stack: Callable[[], CausalStack], *, tied: bool, context: int = 0
+        self,
+        symbols: int,
+        width: int,
+        new_stack: Callable[[], CausalStack | ReversibleStack],
+        *,
+        tied: bool,
+        max_length: int = 0,
     ) -> None:
         super().__init__()
-        self.width, self.context = width, context
+        self.width, self.reads_at_most = width, max_length
         self.embedding = PlainEmbedding(symbols, width)
         self.stack = new_stack()
         init_small(self.stack)
@@ -42,7 +49,7 @@ class CausalTransformer(nn.Module):
     @property
     def max_length(self) -> int:
         """How many tokens it can read; 0: as many as one likes."""
-        return self.context or self.stack.position.max_length
+        return self.reads_at_most or self.stack.position.max_length
 
     def represent(self, inputs: Inputs) -> States:
         """What is padded stands behind everything; nobody looks there."""

@@ -106,6 +106,8 @@ class HasActivation(Protocol):
 class FeedForward(nn.Module):
     """FFN(x) = f(x W₁ + b₁) W₂ + b₂ (Vaswani et al. 2017, eq. 2): two 1×1 convolutions over the sequence."""
 
+    activations = "dropout"
+
     def __init__(
         self, width: int, hidden_width: int, activation: Callable[[Tensor], Tensor], dropout: float = 0.0
     ) -> None:
@@ -130,6 +132,8 @@ class GatedFeedForward(nn.Module):
 
     W₁ and W₃ stand stacked in ``inner``.
     """
+
+    activations = "dropout"
 
     def __init__(
         self, width: int, hidden_width: int, activation: Callable[[Tensor], Tensor], dropout: float = 0.0

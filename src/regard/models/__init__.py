@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field
@@ -23,6 +23,12 @@ class ModelPart(Part):
     """Settings of a family of models."""
 
     roles: ClassVar[frozenset[Role]] = frozenset(Role)  # what it can do; one that does not say is taken at its word
+
+    stacks: ClassVar[Mapping[str, str]] = {}
+    """Settings that say how many layers a stack has, each with the path of the stack in the model; every layer takes
+    states first and gives as large ones."""
+    head_widths: ClassVar[tuple[str, ...]] = ()
+    """Settings that hold the width of a head where their number changes."""
 
     width: int = Field(256, ge=1)
     dropout: Annotated[float, Auto(lt=1)] = AUTO
@@ -52,7 +58,9 @@ MODELS = Choices(
         "recurrent": "regard.models.recurrent:RecurrentConfig",
         "gpt": "regard.models.gpt:GptConfig",
         "llama": "regard.models.llama:LlamaConfig",
+        "transformer-xl": "regard.models.transformer_xl:TransformerXlConfig",
         "bert": "regard.models.bert:BertConfig",
+        "hierarchical": "regard.models.hierarchical:HierarchicalConfig",
         "vit": "regard.models.vit:VitConfig",
         "graph-transformer": "regard.models.graph_transformer:GraphTransformerConfig",
     },

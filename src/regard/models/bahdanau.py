@@ -15,18 +15,18 @@ from torch import Tensor, nn
 
 from regard.attention import READERS, ReaderPart
 from regard.attention.masks import padding
-from regard.attention.memory import Memory, join_memories, sentences_kept
+from regard.attention.memory import Memory, join_memories, kept_sentences
 from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.attention.readers import Reader
 from regard.core.ports import Ports
 from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy
 from regard.layers import MOST_LAYERS
-from regard.layers.cells import Cell, State
 from regard.layers.embeddings import Tied
-from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
-from regard.layers.readout import Maxout
-from regard.layers.recurrence import Bridge, join_states, moved, reorder_states
+from regard.layers.recurrent.cells import Cell, State
+from regard.layers.recurrent.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
+from regard.layers.recurrent.readout import Maxout
+from regard.layers.recurrent.stacks import Bridge, join_states, moved, reorder_states
 from regard.models import ModelPart
 
 
@@ -97,7 +97,7 @@ class BahdanauState:
     position: Ages = 0
 
     def reorder(self, rows: Tensor) -> BahdanauState:
-        kept = sentences_kept(rows, len(self.state[0]), len(self.memory.k_BGSK))
+        kept = kept_sentences(rows, len(self.state[0]), len(self.memory.k_BGSK))
         memory = self.memory if kept is None else self.memory.select(kept)
         return BahdanauState(memory, reorder_states([self.state], rows)[0], reordered(self.position, rows))
 

@@ -7,28 +7,27 @@ model.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 from torch.nn import functional
 
-from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.attention.masks import Mask, padding
 from regard.core.errors import OptionError
 from regard.core.inputs import Inputs, States
 from regard.core.ports import OUTPUT, Ports, tokens_at
 from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy, Entrance
-from regard.layers import HEAD_NORMS, NORMS, POSITIONS, NormPart, PositionPart
-from regard.layers.blocks import EncoderLayer, PostNorm, PreNorm, run_layer
+from regard.layers import NORMS, POSITIONS, NormPart, PositionPart
+from regard.layers.blocks import PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import PlainEmbedding, VocabularyHead
 from regard.layers.feed_forward import ACTIVATIONS, HasActivation
 from regard.layers.norms import LayerNormConfig
-from regard.layers.stacks import LayerParts, StackPart
+from regard.layers.stacks import StackPart
 from regard.models import ModelPart
 
 SPREAD = 0.02
@@ -69,25 +68,23 @@ class BertConfig(StackPart, ModelPart):
 
     roles = frozenset({Role.READS, Role.FILLS})
 
+    stacks: ClassVar[Mapping[str, str]] = {"layers": "layers"}
+
     kind: str = "bert"
     segments: int = Field(2, ge=0)  # kinds of segments (sentence A, sentence B); 0: segments have no vectors
     pooler: Literal["none", "tanh", "relu"] = "none"  # the function of a layer on the first state, which stands for all
     relation: Literal["none", "next"] = "none"  # next: it can say whether two texts follow one another
     residual: Literal["post", "pre"] = "post"  # norms after each sum, as published; or before each part and at the end
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
-    attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
-    projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
     position: Annotated[SerializeAsAny[PositionPart], _POSITIONS] = Field(default_factory=_POSITIONS.make)
     norm: Annotated[SerializeAsAny[NormPart], _NORMS] = Field(default_factory=BertNormConfig)
-    head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     def build(self, ports: Ports) -> Bert:
         return Bert(self.settled(), ports)
 
-    def block(self, layer: int, max_length: int) -> EncoderLayer:
-        parts = LayerParts(self.attention, self.projection, self.head_norm, self.feed_forward, self.norm)
+    def block(self, layer: int, max_length: int) -> nn.Module:
         residual = PostNorm if self.residual == "post" else PreNorm
-        return self.encoder_layer(parts, self.dropout, layer, max_length, residual)
+        return self.encoder_layer(self.dropout, layer, max_length, residual)
 
 
 class Segments(nn.Module):

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from regard.attention import MECHANISMS, AttentionContext, MechanismPart
 from regard.attention.heads import CrossAttention, HeadShape
 from regard.attention.masks import padding
-from regard.attention.memory import Memory, join_memories, sentences_kept
+from regard.attention.memory import Memory, join_memories, kept_sentences
 from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.core.inputs import Inputs, States
 from regard.core.ports import Ports
@@ -193,7 +193,7 @@ class ConvolutionState:
     position: Ages = 0
 
     def reorder(self, rows: Tensor) -> ConvolutionState:
-        kept = sentences_kept(rows, len(self.pasts[0]), len(self.memories[0].k_BGSK))
+        kept = kept_sentences(rows, len(self.pasts[0]), len(self.memories[0].k_BGSK))
         memories = self.memories if kept is None else [memory.select(kept) for memory in self.memories]
         pasts = [past.index_select(0, rows) for past in self.pasts]
         return ConvolutionState(memories, pasts, reordered(self.position, rows))

@@ -13,16 +13,16 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from regard.attention.memory import sentences_kept
+from regard.attention.memory import kept_sentences
 from regard.core.ports import Ports
 from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy
 from regard.layers import MOST_LAYERS
-from regard.layers.cells import State
 from regard.layers.embeddings import Tied
-from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
-from regard.layers.readout import Readout
-from regard.layers.recurrence import Bridge, RecurrentStack, join_states, reorder_states
+from regard.layers.recurrent.cells import State
+from regard.layers.recurrent.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
+from regard.layers.recurrent.readout import Readout
+from regard.layers.recurrent.stacks import Bridge, RecurrentStack, join_states, reorder_states
 from regard.models import ModelPart
 
 
@@ -84,7 +84,7 @@ class FixedContextState:
     states: list[State]
 
     def reorder(self, rows: Tensor) -> FixedContextState:
-        kept = sentences_kept(rows, len(self.states[0][0]), len(self.context_BD))
+        kept = kept_sentences(rows, len(self.states[0][0]), len(self.context_BD))
         context_BD = self.context_BD if kept is None else self.context_BD[kept]
         return FixedContextState(context_BD, reorder_states(self.states, rows))
 

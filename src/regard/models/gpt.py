@@ -6,18 +6,20 @@ out. Read it top to bottom: sizes, configuration, model.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, SerializeAsAny
+from pydantic import Field, SerializeAsAny, model_validator
+from torch import nn
 
-from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.core.ports import OUTPUT, Ports, tokens_at
 from regard.core.roles import Role
-from regard.layers import FEED_FORWARDS, HEAD_NORMS, NORMS, POSITIONS, FeedForwardPart, NormPart, PositionPart
-from regard.layers.blocks import CausalStack, EncoderLayer
+from regard.layers import FEED_FORWARDS, POSITIONS, FeedForwardPart, PositionPart
+from regard.layers.blocks import CausalStack
 from regard.layers.causal_transformer import CausalTransformer
 from regard.layers.feed_forward import Activation, FeedForwardConfig
-from regard.layers.stacks import LayerParts, StackPart
+from regard.layers.reversible import ReversibleStack
+from regard.layers.stacks import BRANCHES, Residual, StackPart, check_reversible, stack_of
 from regard.models import ModelPart
 
 
@@ -50,30 +52,33 @@ class GptConfig(StackPart, ModelPart):
 
     roles = frozenset({Role.READS, Role.CONTINUES})
 
+    stacks: ClassVar[Mapping[str, str]] = {"layers": "stack.layers"}
+
     kind: str = "gpt"
     tied: Literal["output", "none"] = "output"  # whether words in and words out share one matrix
-    attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
-    projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
+    residual: Residual = "pre"  # reversible: training keeps no states between layers, and computes a third more
     position: Annotated[SerializeAsAny[PositionPart], POSITIONS.with_default("learned")] = Field(
         default_factory=POSITIONS.with_default("learned").make
     )
     feed_forward: Annotated[
         SerializeAsAny[FeedForwardPart], FEED_FORWARDS.but(plain="regard.models.gpt:GptFeedForwardConfig")
     ] = Field(default_factory=GptFeedForwardConfig)
-    norm: Annotated[SerializeAsAny[NormPart], NORMS] = Field(default_factory=NORMS.make)
-    head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
+
+    @model_validator(mode="after")
+    def _goes_back(self) -> GptConfig:
+        check_reversible(self.residual, self.feed_forward)
+        return self
 
     def build(self, ports: Ports) -> Gpt:
         return Gpt(self.settled(), ports)
 
-    def stack(self) -> CausalStack:
+    def stack(self) -> CausalStack | ReversibleStack:
         position = self.position.build(self.width, self.heads)
         layers = (self.block(layer, position.max_length) for layer in range(self.layers))
-        return CausalStack(layers, position, self.norm.build(self.width), self.dropout)
+        return stack_of(self.residual, layers, position, self.norm.build(self.width), self.dropout)
 
-    def block(self, layer: int, max_length: int) -> EncoderLayer:
-        parts = LayerParts(self.attention, self.projection, self.head_norm, self.feed_forward, self.norm)
-        return self.encoder_layer(parts, self.dropout, layer, max_length, causal=True)
+    def block(self, layer: int, max_length: int) -> nn.Module:
+        return self.encoder_layer(self.dropout, layer, max_length, BRANCHES[self.residual], causal=True)
 
 
 class Gpt(CausalTransformer):

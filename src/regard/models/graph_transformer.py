@@ -12,18 +12,16 @@ from typing import Annotated, Any
 from pydantic import Field, SerializeAsAny
 from torch import nn
 
-from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.attention.masks import padding
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, Nodes, Ports, nodes_at
 from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy
-from regard.layers import HEAD_NORMS, NORMS, NormPart
 from regard.layers.adjacency import ADJACENCIES, AdjacencyPart, GivenBias
-from regard.layers.blocks import EncoderLayer, run_layer
+from regard.layers.blocks import run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.fronts import NODE_FRONTS, NodeFrontPart
-from regard.layers.stacks import LayerParts, StackPart
+from regard.layers.stacks import StackPart
 from regard.models import ModelPart
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -43,17 +41,12 @@ class GraphTransformerConfig(StackPart, ModelPart):
     kind: str = "graph-transformer"
     front: Annotated[SerializeAsAny[NodeFrontPart], NODE_FRONTS] = Field(default_factory=NODE_FRONTS.make)
     adjacency: Annotated[SerializeAsAny[AdjacencyPart], ADJACENCIES] = Field(default_factory=ADJACENCIES.make)
-    attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
-    projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
-    norm: Annotated[SerializeAsAny[NormPart], NORMS] = Field(default_factory=NORMS.make)
-    head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     def build(self, ports: Ports) -> GraphTransformer:
         return GraphTransformer(self.settled(), nodes_at(ports, INPUT, self.kind))
 
-    def block(self, layer: int) -> EncoderLayer:
-        parts = LayerParts(self.attention, self.projection, self.head_norm, self.feed_forward, self.norm)
-        return self.encoder_layer(parts, self.dropout, layer, 0)
+    def block(self, layer: int) -> nn.Module:
+        return self.encoder_layer(self.dropout, layer, 0)
 
 
 class GraphTransformer(nn.Module):

@@ -14,18 +14,18 @@ from torch import Tensor
 
 from regard.attention import READERS, ReaderPart
 from regard.attention.masks import padding
-from regard.attention.memory import Memory, join_memories, sentences_kept
+from regard.attention.memory import Memory, join_memories, kept_sentences
 from regard.attention.places import Ages, advanced, joined, places_after, reordered
 from regard.attention.readers import Reader
 from regard.core.ports import Ports
 from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy
 from regard.layers import CELLS, MOST_LAYERS, CellPart
-from regard.layers.cells import State
 from regard.layers.embeddings import Tied
-from regard.layers.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
-from regard.layers.readout import Readout
-from regard.layers.recurrence import Bridge, RecurrentStack, join_states, moved, reorder_states
+from regard.layers.recurrent.cells import State
+from regard.layers.recurrent.encoder_decoder import EncoderDecoderPart, RecurrentEncoderDecoder
+from regard.layers.recurrent.readout import Readout
+from regard.layers.recurrent.stacks import Bridge, RecurrentStack, join_states, moved, reorder_states
 from regard.models import ModelPart
 
 LUONG_CELLS = CELLS.with_default("lstm")
@@ -106,7 +106,7 @@ class LuongState:
     position: Ages = 0
 
     def reorder(self, rows: Tensor) -> LuongState:
-        kept = sentences_kept(rows, len(self.fed_RD), len(self.memory.k_BGSK))
+        kept = kept_sentences(rows, len(self.fed_RD), len(self.memory.k_BGSK))
         memory = self.memory if kept is None else self.memory.select(kept)
         fed_RD = self.fed_RD.index_select(0, rows)
         return LuongState(memory, reorder_states(self.states, rows), fed_RD, reordered(self.position, rows))

@@ -19,11 +19,11 @@ from regard.core.ports import Ports
 from regard.core.roles import Role
 from regard.core.seams.anatomy import Anatomy
 from regard.layers import CELLS, EMBEDDINGS, MOST_LAYERS, CellPart, EmbeddingPart
-from regard.layers.cells import State
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import Tied, build_embeddings
-from regard.layers.readout import Readout
-from regard.layers.recurrence import RecurrentStack, join_states, reorder_states
+from regard.layers.recurrent.cells import State
+from regard.layers.recurrent.readout import Readout
+from regard.layers.recurrent.stacks import RecurrentStack, join_states, reorder_states
 from regard.models import ModelPart
 
 

@@ -5,18 +5,18 @@ Read it top to bottom: configuration, encoder, decoder, the encoder–decoder mo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, ClassVar, Literal, cast
 
 from pydantic import Field, SerializeAsAny, model_validator
 from torch import Tensor, nn
 
-from regard.attention import HEADS, MECHANISMS, AttentionContext, HeadsPart, MechanismPart
+from regard.attention import AttentionContext
 from regard.attention.cache import AttentionCache
 from regard.attention.heads import CrossHeads, HeadShape, SelfHeads
 from regard.attention.masks import CAUSAL, EVERYTHING, Mask, padding
-from regard.attention.memory import Memory, join_memories, sentences_kept
+from regard.attention.memory import Memory, join_memories, kept_sentences
 from regard.attention.places import places_after
 from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided
@@ -26,12 +26,12 @@ from regard.core.ports import INPUT, OUTPUT, Arrays, Ports, share_vocabulary, to
 from regard.core.roles import Role
 from regard.core.seams import Position
 from regard.core.seams.anatomy import Anatomy, Entrance
-from regard.layers import FEED_FORWARDS, HEAD_NORMS, MOST_LAYERS, POSITIONS, FeedForwardPart, NormPart, PositionPart
+from regard.layers import FEED_FORWARDS, MOST_LAYERS, POSITIONS, FeedForwardPart, PositionPart
 from regard.layers.blocks import DecoderLayer, EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import TokenEmbedding, VocabularyHead
 from regard.layers.fronts import SOURCE_FRONTS, ArrayFrontPart, TokensConfig
-from regard.layers.stacks import settled_sizes
+from regard.layers.stacks import AttentionParts, settled_sizes
 from regard.models import ModelPart
 
 
@@ -46,12 +46,15 @@ PRESETS: dict[str, dict[str, Any]] = {
 """The ``[model]`` table of the published sizes (Vaswani et al. 2017, table 3)."""
 
 
-class TransformerConfig(ModelPart):
+class TransformerConfig(AttentionParts, ModelPart):
     """An encoder–decoder Transformer."""
 
     presets = PRESETS
 
     roles = frozenset({Role.READS, Role.ANSWERS})
+
+    stacks: ClassVar[Mapping[str, str]] = {"encoder_layers": "encoder.layers", "decoder_layers": "decoder.layers"}
+    head_widths = ("key_width", "value_width")
 
     kind: str = "transformer"
     encoder_layers: int = Field(4, ge=0, le=MOST_LAYERS)
@@ -66,11 +69,8 @@ class TransformerConfig(ModelPart):
     front: Annotated[SerializeAsAny[ArrayFrontPart], SOURCE_FRONTS] = Field(default_factory=SOURCE_FRONTS.make)
     tied: Literal["all", "output", "none"] = "all"  # which embeddings share one matrix
     output_bias: bool = False  # a number of its own for each symbol, added to the logits; as in Marian
-    attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
-    projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
     position: Annotated[SerializeAsAny[PositionPart], POSITIONS] = Field(default_factory=POSITIONS.make)
     feed_forward: Annotated[SerializeAsAny[FeedForwardPart], FEED_FORWARDS] = Field(default_factory=FEED_FORWARDS.make)
-    head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     @model_validator(mode="after")
     def _fits(self) -> TransformerConfig:
@@ -302,7 +302,7 @@ class TransformerState:
 
     def reorder(self, rows: Tensor) -> TransformerState:
         """Moves the rows' caches; the memories move only when a sentence leaves (or rows lose their grouping)."""
-        kept = sentences_kept(rows, self.rows, len(self.memories[0].k_BGSK))
+        kept = kept_sentences(rows, self.rows, len(self.memories[0].k_BGSK))
         memories = self.memories if kept is None else [memory.select(kept) for memory in self.memories]
         return TransformerState(memories, [cache.reorder(rows) for cache in self.caches], len(rows))
 

@@ -14,20 +14,19 @@ from typing import Annotated, Any
 from pydantic import Field, SerializeAsAny
 from torch import Tensor, nn
 
-from regard.attention import HEADS, MECHANISMS, HeadsPart, MechanismPart
 from regard.attention.masks import EVERYTHING, padding
 from regard.core.inputs import Inputs, States
 from regard.core.ports import INPUT, Arrays, Ports, arrays_at
 from regard.core.roles import Role
 from regard.core.seams import ReadsAgain
 from regard.core.seams.anatomy import Anatomy
-from regard.layers import HEAD_NORMS, NORMS, NormPart
-from regard.layers.blocks import EncoderLayer, run_layer
+from regard.layers import NORMS, NormPart
+from regard.layers.blocks import run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.fronts import ARRAY_FRONTS, ArrayFrontPart
 from regard.layers.grid_positions import GRID_POSITIONS, GridPositionPart
 from regard.layers.norms import LayerNormConfig
-from regard.layers.stacks import LayerParts, StackPart
+from regard.layers.stacks import StackPart
 from regard.models import ModelPart
 
 
@@ -65,17 +64,13 @@ class VitConfig(StackPart, ModelPart):
     kind: str = "vit"
     front: Annotated[SerializeAsAny[ArrayFrontPart], ARRAY_FRONTS] = Field(default_factory=ARRAY_FRONTS.make)
     position: Annotated[SerializeAsAny[GridPositionPart], GRID_POSITIONS] = Field(default_factory=GRID_POSITIONS.make)
-    attention: Annotated[SerializeAsAny[MechanismPart], MECHANISMS] = Field(default_factory=MECHANISMS.make)
-    projection: Annotated[SerializeAsAny[HeadsPart], HEADS] = Field(default_factory=HEADS.make)
     norm: Annotated[SerializeAsAny[NormPart], _NORMS] = Field(default_factory=VitNormConfig)
-    head_norm: Annotated[SerializeAsAny[NormPart], HEAD_NORMS] = Field(default_factory=HEAD_NORMS.make)
 
     def build(self, ports: Ports) -> Vit:
         return Vit(self.settled(), arrays_at(ports, INPUT, self.kind))
 
-    def block(self, layer: int, max_length: int) -> EncoderLayer:
-        parts = LayerParts(self.attention, self.projection, self.head_norm, self.feed_forward, self.norm)
-        return self.encoder_layer(parts, self.dropout, layer, max_length)
+    def block(self, layer: int, max_length: int) -> nn.Module:
+        return self.encoder_layer(self.dropout, layer, max_length)
 
 
 class Vit(nn.Module):

@@ -7,13 +7,13 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from torch import Tensor
 
 from regard.core import rules
-from regard.core.auto import AUTO
+from regard.core.auto import AUTO, is_auto
 from regard.core.errors import OptionError
 from regard.core.seams.capabilities import Stateful
 from regard.runs.folder import RunFolder
@@ -28,6 +28,7 @@ LONGEST = 20.0  # seconds of measuring
 SHARE = 0.05  # of a budget, at the most
 MOST_STEPS = 40
 FEWEST_STEPS = 100  # fewer teach nothing
+PAGE_SHARE, LONGEST_PAGE = 0.1, 20.0  # of a budget, and seconds: for the page about what a language model has learned
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,18 @@ class Pace:
     measured_steps: int
     seconds_per_validation: float = 0.0
 
+    def validations_in(self, seconds: float) -> int:
+        return rules.validations_in(seconds, self.seconds_per_validation)
+
     def steps_in(self, seconds: float) -> int:
         """How many steps fit in, with the validations between them and one at the end."""
-        left = seconds - (rules.VALIDATIONS + 1) * self.seconds_per_validation
+        left = seconds - (self.validations_in(seconds) + 1) * self.seconds_per_validation
         return max(1, int(left / self.seconds_per_step))
+
+    def validating_like(self, other: Pace) -> Pace:
+        """The same with validations that another model measured, longer or shorter by as much as a step is."""
+        cost = other.seconds_per_validation * self.seconds_per_step / other.seconds_per_step
+        return replace(self, seconds_per_validation=cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +85,19 @@ class Deadline:
     def left(self) -> float:
         return self.seconds - (time.monotonic() - self.began)
 
+    def left_to_train(self, recipe: Recipe) -> float:
+        """Without what is written after training."""
+        page = min(PAGE_SHARE * self.seconds, LONGEST_PAGE) if recipe.task.explains_itself else 0.0
+        return max(0.0, self.left - page)
 
-def with_steps(recipe: Recipe, steps: int, *settings: str) -> Recipe:
-    """The recipe with this many steps, and with a warm-up that takes a fifth of them at most."""
+
+def with_steps(recipe: Recipe, steps: int, *settings: str, validations: int = rules.VALIDATIONS) -> Recipe:
+    """The recipe with this many steps and, unless it says when, validations; its warm-up takes a fifth of the steps at
+    the most."""
     warmup, most = recipe.training.schedule.warmup, max(1, steps // 5)
     fitting = [f"training.schedule.warmup={most}"] if warmup > most else []
+    if is_auto(recipe.training.validate_every) and validations < rules.VALIDATIONS:
+        fitting.append(f"training.validate_every={rules.validate_every(steps, validations)}")
     return Recipe.of(recipe, [f"training.steps={steps}", *fitting, *settings])
 
 
@@ -104,7 +121,8 @@ def paced(
     gathered: Gathered, recipe: Recipe, pace: Pace, deadline: Deadline, said: Callable[[str], None]
 ) -> Recipe:
     """The recipe with as many steps as are left; what is hopeless is refused, what was decided is said."""
-    steps = pace.steps_in(max(0.0, deadline.left))
+    seconds = deadline.left_to_train(recipe)
+    steps = pace.steps_in(seconds)
     batch = recipe.training.settled(recipe.model.width, gathered.extent).batch_tokens
     epochs = steps * batch / max(1, gathered.extent.positions)
     if steps < FEWEST_STEPS:
@@ -113,13 +131,13 @@ def paced(
         f"a step takes {pace.seconds_per_step:.3g} s: {steps:,} steps, {epochs:.3g} epochs, in "
         f"{in_words(deadline.seconds)}"
     )
-    return with_steps(recipe, steps)
+    return with_steps(recipe, steps, validations=pace.validations_in(seconds))
 
 
 def too_short(deadline: Deadline, pace: Pace, steps: int) -> OptionError:
     """Said before training, not after it."""
     needed = deadline.seconds - deadline.left + FEWEST_STEPS * pace.seconds_per_step
-    needed += (rules.VALIDATIONS + 1) * pace.seconds_per_validation
+    needed += 3 * pace.seconds_per_validation  # two between, one at the end
     return OptionError(
         f"a budget of {in_words(deadline.seconds)} leaves {steps} steps of {pace.seconds_per_step:.2f} s, too few to "
         f"learn anything; give {in_words(1.2 * needed)} or more, a smaller model (--set model.width=…), or smaller "
@@ -159,7 +177,8 @@ def measure(gathered: Gathered, recipe: Recipe, longest: float, *, validation: b
         validating = 0.0
         if validation:
             began = time.perf_counter()
-            loop.measure("validation")
+            loop.validate()  # with the sample that a language model writes, and the best weights
+            loop.save()
             validating = time.perf_counter() - began
     if isinstance(gathered.task, Stateful):
         gathered.task.load_state_dict(kept)

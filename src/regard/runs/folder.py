@@ -11,7 +11,7 @@ from typing import Any
 
 from regard.core.auto import WORD, filled
 from regard.core.errors import RecipeError, RunError
-from regard.runs.upgrade import read_run_recipe
+from regard.runs.formats.upgrade import read_run_recipe
 
 
 class FileOf:

@@ -14,7 +14,7 @@ from regard.core.packages import optional
 from regard.runs.folder import RunFolder
 
 
-class SilentObserver:
+class NullObserver:
     """An observer that does nothing; others say only what they care about."""
 
     def on_phase(self, what: str) -> None: ...
@@ -32,7 +32,7 @@ class SilentObserver:
     def on_end(self, step: int) -> None: ...
 
 
-class MetricsFile(SilentObserver):
+class MetricsFile(NullObserver):
     """Writes ``metrics.jsonl``: training figures every few steps, validation figures, and what was said.
 
     After a resume the lines beyond the checkpoint are cut off, so that every step stands there once.
@@ -80,7 +80,7 @@ class MetricsFile(SilentObserver):
             ) from error
 
 
-class TensorBoard(SilentObserver):
+class TensorBoard(NullObserver):
     """The same figures as TensorBoard events, below ``tensorboard/`` in the run folder."""
 
     def __init__(self, folder: Path, every: int) -> None:

@@ -58,7 +58,7 @@ def in_gigabytes(size: float) -> str:
 
 
 @contextmanager
-def told_of_memory() -> Iterator[None]:
+def explain_out_of_memory() -> Iterator[None]:
     """Memory that ran out, in words."""
     try:
         yield

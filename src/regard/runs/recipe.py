@@ -29,8 +29,9 @@ from regard.data.readers import missing_files
 from regard.decoding import STRATEGIES
 from regard.decoding.options import Strategy
 from regard.models import MODELS, ModelPart
+from regard.runs.formats.upgrade import FORMAT, check_renamed, read_recipe, read_run_recipe, upgraded
 from regard.runs.starting import StartConfig
-from regard.runs.upgrade import FORMAT, check_renamed, read_recipe, read_run_recipe, upgraded
+from regard.runs.teaching import TeacherConfig
 from regard.tasks import TASKS, TaskPart
 from regard.training.config import Extent, TrainingConfig
 
@@ -54,6 +55,7 @@ class Recipe(Config):
     model: Annotated[SerializeAsAny[ModelPart], MODELS] = Field(default_factory=MODELS.make)
     task: Annotated[SerializeAsAny[TaskPart], TASKS] = Field(default_factory=TASKS.make)
     start: StartConfig = Field(default_factory=lambda: StartConfig())
+    teacher: TeacherConfig = Field(default_factory=lambda: TeacherConfig())
     training: TrainingConfig = Field(default_factory=lambda: TrainingConfig())
     decoding: Annotated[SerializeAsAny[Strategy], STRATEGIES] = Field(default_factory=STRATEGIES.make)
 
@@ -78,6 +80,10 @@ class Recipe(Config):
         elif self.task.one_sided:
             unused["tokenizer.joint"] = f"task.kind = {self.task.kind!r} has texts of one kind only"
         return unused
+
+    def example(self) -> str:
+        """What ``regard predict`` might be asked, as it is typed."""
+        return self.task.example(self.tokenizer) or self.input.example
 
     def tables(self) -> dict[str, Any]:
         """Every default that the run uses written out; tables that it does not use are left out."""

@@ -45,7 +45,7 @@ def significance(
     assert isinstance(run.task, Compares)
     found = run.task.compare(pairs, *answers)
     names = str(other.folder.path), str(run.folder.path)
-    return {**asdict(found), "run": names[0], "sentence": found.told(*names)}
+    return {**asdict(found), "run": names[0], "sentence": found.outcome(*names)}
 
 
 def check_comparable(run: Run, other: Run) -> None:

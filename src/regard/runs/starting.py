@@ -31,9 +31,9 @@ SAMPLE = 2000
 class StartConfig(Config):
     """Which run the weights come from, and what of them may change."""
 
-    run: str = ""  # a run folder; its model, and unless ``pieces`` says otherwise its tokenizer, replace the recipe's
+    run: str = ""  # a run folder; its model, and its tokenizer if that is kept, replace the recipe's
     taken: bool = False  # whether the model and tokenizer of that run stand in this recipe already
-    pieces: Literal["theirs", "carried"] = "theirs"  # carried: pieces are learned anew, known ones keep their vectors
+    tokenizer: Literal["keep", "retrain"] = "keep"  # retrain: on these texts; tokens that both know keep their vectors
     unknown: float = Field(0.05, ge=0, le=1)  # the largest share of unknown pieces with which a tokenizer fits
     frozen: tuple[str, ...] = ()  # names of weights that stay as they are, as in ["embedding*", "layers.0.*"]
     adapters: AdapterConfig = Field(default_factory=AdapterConfig)
@@ -41,9 +41,9 @@ class StartConfig(Config):
     def unused(self) -> dict[str, str]:
         if not self.run:
             reason = "start.run names no run to start from (--from names one)"
-            return dict.fromkeys(("taken", "pieces", "unknown"), reason)
-        if self.pieces == "carried":
-            return {"unknown": 'pieces = "carried", so the pieces are learned from these very texts'}
+            return dict.fromkeys(("taken", "tokenizer", "unknown"), reason)
+        if self.tokenizer == "retrain":
+            return {"unknown": 'tokenizer = "retrain", so the tokenizer is trained on these very texts'}
         return {}
 
 
@@ -81,7 +81,7 @@ def start_from(recipe: Any, settings: Iterable[str] = ()) -> Any:
     tree = recipe.model_dump()
     tree["start"]["taken"] = True
     tree["model"] = origin.recipe.model.model_dump()
-    if recipe.start.pieces == "theirs":
+    if recipe.start.tokenizer == "keep":
         tree["input"] = recipe.input.continued(origin.recipe.input).model_dump()
         if origin.recipe.input.is_text or origin.recipe.answers_in_text:
             tree["tokenizer"] = origin.recipe.tokenizer.model_dump()
@@ -94,7 +94,7 @@ def start_from(recipe: Any, settings: Iterable[str] = ()) -> Any:
 
 def check_vocabulary(start: StartConfig, modalities: Modalities, corpus: Any) -> None:
     """A tokenizer that knows too little of the new texts is refused, with what may be done."""
-    if not start.run or start.pieces == "carried" or not corpus.splits.get("train"):
+    if not start.run or start.tokenizer == "retrain" or not corpus.splits.get("train"):
         return
     if not isinstance(modalities.input, TextModality):
         return
@@ -110,8 +110,8 @@ def check_vocabulary(start: StartConfig, modalities: Modalities, corpus: Any) ->
     if problems:
         raise RunError(
             enumerate_problems(f"the tokenizer of {start.run} does not fit", problems)
-            + '. Set start.pieces="carried" to learn pieces of these texts, with the vectors of those that both know; '
-            f"or allow it with start.unknown=1.0 (now {start.unknown})"
+            + '. Set start.tokenizer="retrain" to train a tokenizer on these texts (tokens that both know keep their '
+            f"vectors), or allow it with start.unknown=1.0 (now {start.unknown})"
         )
 
 
@@ -129,7 +129,7 @@ def load_pretrained(
     theirs = {without_prefix(name): tensor for name, tensor in body_weights(held).items()}
     ours = body_weights(wanted)
     notes: list[str] = []
-    if start.pieces == "carried":
+    if start.tokenizer == "retrain":
         before, after = origin.modalities().vocabularies, modalities.vocabularies
         theirs = {**theirs, **copy_shared_rows(before, after, theirs, ours, notes)}
     grids = origin.grid(), grid_of(model)

@@ -26,14 +26,15 @@ from regard.layers.adapters import add_adapters, merge_adapters
 from regard.layers.headed import Headed
 from regard.runs.fitting import fit_to_inputs
 from regard.runs.folder import RunFolder
+from regard.runs.formats.upgrade import read_run_recipe
 from regard.runs.integrity import read_summary, save_held_out, write_summary
 from regard.runs.journal import MetricsFile, TensorBoard
-from regard.runs.memory import check_memory, count_parameters, told_of_memory
+from regard.runs.memory import check_memory, count_parameters, explain_out_of_memory
 from regard.runs.modalities import are_kept, fit_modalities, load_modalities, take_over
 from regard.runs.pretrained_vectors import load_pretrained_vectors
 from regard.runs.recipe import Recipe
 from regard.runs.starting import Origin, check_vocabulary, freeze, load_pretrained, start_from
-from regard.runs.upgrade import read_run_recipe
+from regard.runs.teaching import taught_by, teacher_of, with_teachers_answers
 from regard.training import checkpoints, machine
 from regard.training.config import Extent
 from regard.training.loop import Loop
@@ -68,7 +69,7 @@ def train(
     chooses what is left of the recipe once the data is read; a run that is resumed keeps what was decided.
     """
     settings = [*settings, *([f"start.run={json.dumps(str(start))}"] if start else [])]
-    made = start_from(Recipe.of(recipe, settings), settings)
+    made = taught_by(start_from(Recipe.of(recipe, settings), settings))
     made.check_fit()
     folder = RunFolder(Path(out or Path("runs") / (made.name or "run")))
     machine.tune_allocator()
@@ -84,7 +85,7 @@ def train(
     if resume and folder.summary.exists() and folder.weights.exists():
         return _finished(folder)
     try:
-        with told_of_memory():
+        with explain_out_of_memory():
             loop = prepare(made, folder, ranks, observers, decide)
             if resume and was_empty:
                 loop.observers.on_message(f"there is nothing to resume in {folder.path}: a new run begins")
@@ -140,6 +141,11 @@ def gather(recipe: Recipe, folder: RunFolder, ranks: machine.Ranks, told: Observ
         write_json(folder.environment, machine.environment(machine.choose_device(recipe.device)))
     told.on_phase("measuring the training data" if not recipe.input.is_text else "learning the tokenizer")
     modalities = _modalities(recipe, corpus, folder, ranks)
+    if ranks.is_main:
+        corpus = with_teachers_answers(recipe, corpus, folder, told)
+    ranks.barrier()
+    if not ranks.is_main:
+        corpus = with_teachers_answers(recipe, corpus, folder, told)  # which the folder holds by now
     check_vocabulary(recipe.start, modalities, corpus)
     task = build_task(recipe, corpus, modalities)
     if ranks.is_main:
@@ -171,7 +177,9 @@ def new_loop(gathered: Gathered, folder: RunFolder, ranks: machine.Ranks, told: 
     adapt(recipe, model)
     freeze(model, recipe.start.frozen)
     model.to(device)
-    return Loop(model, task, recipe.training, recipe.seed, folder.checkpoints, device, ranks=ranks, observers=told)
+    teacher = teacher_of(recipe, task, gathered.modalities, device)
+    kept = folder.checkpoints
+    return Loop(model, task, recipe.training, recipe.seed, kept, device, ranks=ranks, observers=told, teacher=teacher)
 
 
 def _observers(recipe: Recipe, folder: RunFolder, others: Iterable[Observer]) -> Observers:
@@ -229,8 +237,10 @@ def resolve_task(recipe: Recipe, corpus: Any) -> Recipe:
 def _modalities(recipe: Recipe, corpus: Any, folder: RunFolder, ranks: machine.Ranks) -> Modalities:
     """Learned once and kept: a resumed run reads the files that it wrote."""
     if ranks.is_main and not are_kept(recipe, folder.path):
-        if recipe.start.run and recipe.start.pieces == "theirs":
+        if recipe.start.run and recipe.start.tokenizer == "keep":
             take_over(recipe, Origin.at(recipe.start.run).modalities(), corpus).save(folder.path)
+        elif recipe.teacher.run and not recipe.start.run:
+            take_over(recipe, Origin.at(recipe.teacher.run).modalities(), corpus).save(folder.path)
         else:
             fit_modalities(recipe, corpus).save(folder.path)
     ranks.barrier()

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from inspect import isabstract
 from itertools import islice
 from typing import Any, TypeVar
 
 from regard.core.config import nearest
 from regard.core.errors import OptionError
+from regard.core.seams.task import Task
 from regard.data.modalities.text.modality import TextModality
 from regard.runs.load import Run
 
 Capability = TypeVar("Capability")
 
-KINDS_OF_INPUT = {"text": "text", "sound": "audio"}
-"""What inputs are called in the names of pipelines, by what a modality calls them."""
 AT_ONCE = 64
 """Inputs that are taken from a generator before the first of them is answered."""
 
@@ -25,34 +25,49 @@ class Pipeline(ABC):
 
     Options may be given when it is made or when it is called; those of the call have the last word. ``known`` are the
     options with their defaults; ``idle`` are options of theirs that have nothing to do here, and are taken silently.
-    ``modality`` is what the run must read.
+    ``modality`` is what the run must read, ``needs`` what its task must be able to do, and ``kind`` the usual task.kind
+    that can.
     """
 
     task: str
     known: dict[str, Any]
+    needs: type[Any] = Task
+    kind: str = ""
     modality: type[Any] = TextModality
     ignored: frozenset[str] = frozenset({"batch_size", "truncation", "padding", "num_workers", "max_length"})
 
     def __init__(self, run: Run, **options: Any) -> None:
         self.run = run
-        self.check_input_kind()
         self.check_run()
         self.options = self.checked(options)
 
-    def check_input_kind(self) -> None:
-        """A run that reads pictures answers no texts, nor the other way round."""
-        reads = self.run.modalities.input
-        if not isinstance(reads, self.modality):
-            there = f"{KINDS_OF_INPUT.get(reads.name, 'image')}-classification"
-            raise OptionError(
-                f"{self.run.folder.path} reads {reads.name}s, and the pipeline {self.task!r} does not; use "
-                f"regard.pipeline({there!r}, model={str(self.run.folder.path)!r}), or name a run that reads what you "
-                "have"
-            )
+    @classmethod
+    def reads(cls, run: Run) -> bool:
+        """Whether the run's inputs are what this pipeline takes."""
+        return isinstance(run.modalities.input, cls.modality)
 
-    @abstractmethod
+    @classmethod
+    def can_answer(cls, run: Run) -> bool:
+        """Whether the run's task is the one that this pipeline needs."""
+        return isinstance(run.task, cls.needs)
+
+    def task_as(self, capability: type[Capability]) -> Capability:
+        """The run's task as one that can do what this pipeline needs; that it can was checked."""
+        assert isinstance(self.run.task, capability)
+        return self.run.task
+
     def check_run(self) -> None:
         """A run that cannot do this task is refused when the pipeline is made."""
+        where, run = str(self.run.folder.path), self.run
+        if not self.reads(run):
+            found = f"{where} reads {run.modalities.input.name}s, which the pipeline {self.task!r} does not take"
+        elif not self.can_answer(run):
+            needed = f" of task.kind = {self.kind!r}" if self.kind else " whose model gives states of tokens"
+            trained = run.recipe.task.kind
+            found = f"{where} was trained for {trained}, and the pipeline {self.task!r} needs a run{needed}"
+        else:
+            return
+        raise OptionError(f"{found}; use {others(run)}, or name another model")
 
     def checked(self, options: dict[str, Any]) -> dict[str, Any]:
         every = {*self.known, *self.ignored}
@@ -107,15 +122,17 @@ def check_value(name: str, found: Any, there: Sequence[str]) -> None:
         raise OptionError(f"no {name} {found!r}{nearest(str(found), there)}; available: {', '.join(there)}")
 
 
-def fitting(run: Run, capability: type[Capability], task: str, kind: str) -> Capability:
-    """The run's task as one that can do what a pipeline needs."""
-    if not isinstance(run.task, capability):
-        raise cannot_answer(run, task, kind)
-    return run.task
+def others(run: Run) -> str:
+    """How a run can be called, where the pipeline that was asked for does not fit it."""
+    model = str(run.folder.path)
+    fitting = [one.task for one in pipelines_of(Pipeline) if one.reads(run) and one.can_answer(run)]
+    ways = [f"regard.pipeline({task!r}, model={model!r})" for task in fitting]
+    return " or ".join(ways or [f"regard.load({model!r}).predict(inputs)"])
 
 
-def cannot_answer(run: Run, task: str, kind: str) -> OptionError:
-    return OptionError(
-        f"{run.folder.path} was trained for {run.recipe.task.kind}, and the pipeline {task!r} needs a run of task.kind "
-        f"= {kind!r}; name another model, or make one with: regard train RECIPE --from {run.folder.path}"
-    )
+def pipelines_of(family: type[Pipeline]) -> Iterator[type[Pipeline]]:
+    """Every pipeline that answers, whatever it shares with others."""
+    for one in family.__subclasses__():
+        if not isabstract(one):
+            yield one
+        yield from pipelines_of(one)

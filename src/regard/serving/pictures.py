@@ -11,7 +11,7 @@ import numpy as np
 from regard.core.errors import OptionError
 from regard.core.seams.capabilities import Classifies
 from regard.core.seams.modality import ShowsPixels
-from regard.serving.calling import Pipeline, check_value, fitting
+from regard.serving.calling import Pipeline, check_value
 from regard.tasks.classification import FIGURES
 
 ADDRESSES = ("http://", "https://")
@@ -23,16 +23,10 @@ class ImageClassification(Pipeline):
     A picture is a path, one of Pillow's, or an array of rows × columns (× channels) of bytes.
     """
 
-    task = "image-classification"
+    task, needs, kind = "image-classification", Classifies, "classification"
     known = {"top_k": 5, "function_to_apply": "default"}  # noqa: RUF012
     ignored = Pipeline.ignored | {"timeout"}
     modality = ShowsPixels
-
-    def check_run(self) -> None:
-        self.classifier()
-
-    def classifier(self) -> Classifies:
-        return fitting(self.run, Classifies, self.task, "classification")
 
     def is_one(self, inputs: Any) -> bool:
         return isinstance(inputs, str | Path | np.ndarray)
@@ -47,7 +41,7 @@ class ImageClassification(Pipeline):
             told = f"input {', '.join(wrong[:10])}"
             raise OptionError(f"the pipeline {self.task!r} takes a path, a picture of Pillow's or an array; {told}")
         raws = [self.raw(one) for one in inputs]
-        found = self.classifier().classify(self.run.session(), raws, figure_of(options["function_to_apply"]))
+        found = self.task_as(Classifies).classify(self.run.session(), raws, figure_of(options["function_to_apply"]))
         return [[{"label": one.label, "score": one.score} for one in own[: options["top_k"]]] for own in found]
 
     def raw(self, given: Any) -> Any:

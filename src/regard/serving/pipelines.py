@@ -12,7 +12,8 @@ from regard.core.seams import Body
 from regard.core.seams.capabilities import Classifies, Continues, Fills
 from regard.decoding.options import Beam, Greedy, Sampling, Strategy
 from regard.layers.headed import body_of
-from regard.serving.calling import Pipeline, check_value, fitting, strings
+from regard.runs.load import Run
+from regard.serving.calling import Pipeline, check_value, strings
 from regard.serving.pictures import ImageClassification, figure_of
 from regard.serving.sounds import AudioClassification, SpeechRecognition
 from regard.tasks import question_answering as tasks
@@ -24,14 +25,8 @@ from regard.tasks.tagging import Tagging
 class TextClassification(Pipeline):
     """``{"label", "score"}`` for each text; with ``top_k`` so many of them, with ``top_k=None`` all."""
 
-    task = "text-classification"
+    task, needs, kind = "text-classification", Classifies, "classification"
     known = {"top_k": 1, "return_all_scores": False, "function_to_apply": "default"}  # noqa: RUF012
-
-    def check_run(self) -> None:
-        self.classifier()
-
-    def classifier(self) -> Classifies:
-        return fitting(self.run, Classifies, self.task, "classification")
 
     def __call__(self, inputs: Any, **options: Any) -> Any:
         """Lists of labels where somebody says how many, else bare ones; that of a lone text in a list, as theirs."""
@@ -56,7 +51,7 @@ class TextClassification(Pipeline):
             raise OptionError(f"the pipeline {self.task!r} takes texts; input {', '.join(wrong[:10])} is none")
         wanted = None if options["return_all_scores"] else options["top_k"]
         kind = figure_of(options["function_to_apply"])
-        found = self.classifier().classify(self.run.session(), texts, kind)
+        found = self.task_as(Classifies).classify(self.run.session(), texts, kind)
         return [[{"label": one.label, "score": one.score} for one in own[:wanted]] for own in found]
 
 
@@ -67,16 +62,10 @@ class TokenClassification(Pipeline):
     "start", "end"}``. Tags belong to words here, so their strategies for pieces of one word all do the same.
     """
 
-    task = "token-classification"
+    task, needs, kind = "token-classification", Tagging, "tagging"
     known = {"aggregation_strategy": "none", "ignore_labels": ("O",), "grouped_entities": False}  # noqa: RUF012
     ignored = Pipeline.ignored | {"stride", "offset_mapping", "is_split_into_words", "ignore_subwords"}
     strategies = ("none", "simple", "first", "average", "max")
-
-    def check_run(self) -> None:
-        self.tagger()
-
-    def tagger(self) -> Tagging:
-        return fitting(self.run, Tagging, self.task, "tagging")
 
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
         strategy, ignored = options["aggregation_strategy"], options["ignore_labels"]
@@ -85,14 +74,14 @@ class TokenClassification(Pipeline):
             strategy = "simple"
         texts = strings(inputs, self.task)
         if strategy == "none":
-            return [self.words(own.words, ignored) for own in self.tagger().tag(self.run.session(), texts)]
+            return [self.words(own.words, ignored) for own in self.task_as(Tagging).tag(self.run.session(), texts)]
         return [
             [
                 {"entity_group": one.label, "score": one.probability, "word": one.text, "start": one.start,
                  "end": one.stop}
                 for one in own if one.label not in ignored
             ]
-            for own in self.tagger().groups(self.run.session(), texts)
+            for own in self.task_as(Tagging).groups(self.run.session(), texts)
         ]  # fmt: skip
 
     def words(self, tagged: Sequence[Any], ignored: Sequence[str]) -> list[dict[str, Any]]:
@@ -110,18 +99,12 @@ class QuestionAnswering(Pipeline):
     theirs is.
     """
 
-    task = "question-answering"
+    task, needs, kind = "question-answering", tasks.QuestionAnswering, "question-answering"
     limits = {  # noqa: RUF012
         "max_answer_len": "max_answer_length", "max_seq_len": "max_length", "max_question_len": "max_question_length",
     }  # fmt: skip
     known = {"top_k": 1, **dict.fromkeys(limits), "doc_stride": 0, "handle_impossible_answer": None}  # noqa: RUF012
     ignored = Pipeline.ignored | {"align_to_words"}
-
-    def check_run(self) -> None:
-        self.reader()
-
-    def reader(self) -> tasks.QuestionAnswering:
-        return fitting(self.run, tasks.QuestionAnswering, self.task, "question-answering")
 
     def __call__(self, inputs: Any = None, **options: Any) -> Any:
         """A dict with both, a list of them, or ``question=`` and ``context=``, each one or a list."""
@@ -145,7 +128,7 @@ class QuestionAnswering(Pipeline):
         changes = {own: options[name] for name, own in self.limits.items() if options[name] is not None}
         if options["handle_impossible_answer"] is not None:
             changes["unanswerable"] = "yes" if options["handle_impossible_answer"] else "no"
-        limited = self.reader().changed(changes, options["doc_stride"])
+        limited = self.task_as(tasks.QuestionAnswering).changed(changes, options["doc_stride"])
         check_length(self.run.model.body, limited.config.max_length)
         return limited
 
@@ -168,19 +151,13 @@ class FillMask(Pipeline):
     With ``targets``, only these words are ranked.
     """
 
-    task = "fill-mask"
+    task, needs, kind = "fill-mask", Fills, "masked-language-model"
     known = {"top_k": 5, "targets": None}  # noqa: RUF012
     ignored = Pipeline.ignored | {"tokenizer_kwargs"}
 
-    def check_run(self) -> None:
-        self.filler()
-
-    def filler(self) -> Fills:
-        return fitting(self.run, Fills, self.task, "masked-language-model")
-
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
         texts = strings(inputs, self.task)
-        filling = self.filler().filling(self.run.session())
+        filling = self.task_as(Fills).filling(self.run.session())
         rows = filling.read(texts)
         answers = []
         among = self.pieces(options["targets"])
@@ -224,7 +201,7 @@ class TextGeneration(Pipeline):
     ``max_new_tokens`` are those after the prompt, ``max_length`` those of both together.
     """
 
-    task = "text-generation"
+    task, needs, kind = "text-generation", Continues, "language-model"
     known = {  # noqa: RUF012
         "max_new_tokens": None, "max_length": None, "do_sample": False, "temperature": 1.0, "top_k": 50, "top_p": 1.0,
         "min_p": 0.0, "repetition_penalty": 1.0, "num_return_sequences": 1, "num_beams": 1, "return_full_text": True,
@@ -232,9 +209,6 @@ class TextGeneration(Pipeline):
     }  # fmt: skip
     ignored = (Pipeline.ignored - {"max_length"}) | {"clean_up_tokenization_spaces", "pad_token_id", "eos_token_id"}
     usual = 50  # new tokens, where nobody says how many
-
-    def check_run(self) -> None:
-        fitting(self.run, Continues, self.task, "language-model")
 
     def strategy(self, options: dict[str, Any], limit: int) -> Strategy:
         several = options["num_return_sequences"]
@@ -281,12 +255,9 @@ class TextGeneration(Pipeline):
 class Translation(Pipeline):
     """``{"translation_text"}`` for each text; alone, in a list of one."""
 
-    task = "translation"
+    task, needs, kind = "translation", translation.Translation, "translation"
     known = {"num_beams": 0, "max_length": 0}  # noqa: RUF012
     ignored = (Pipeline.ignored - {"max_length"}) | {"src_lang", "tgt_lang", "clean_up_tokenization_spaces"}
-
-    def check_run(self) -> None:
-        fitting(self.run, translation.Translation, self.task, "translation")
 
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
         strategy: Any = self.run.recipe.decoding
@@ -307,9 +278,9 @@ class FeatureExtraction(Pipeline):
     known = {"return_tensors": False}  # noqa: RUF012
     ignored = Pipeline.ignored | {"tokenize_kwargs"}
 
-    def check_run(self) -> None:
-        if not isinstance(body_of(self.run.model), Body):
-            raise OptionError(f"{type(self.run.model).__name__} gives no states of tokens; name another model")
+    @classmethod
+    def can_answer(cls, run: Run) -> bool:
+        return isinstance(body_of(run.model), Body)
 
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
         states = self.run.states(strings(inputs, self.task))

@@ -12,7 +12,7 @@ from regard.core.errors import OptionError
 from regard.core.seams.capabilities import Classifies, Transcribes
 from regard.data.modalities.audio.modality import AudioModality
 from regard.data.modalities.audio.sounds import Waveform
-from regard.serving.calling import Pipeline, fitting
+from regard.serving.calling import Pipeline
 from regard.serving.pictures import ADDRESSES, figure_of
 
 SAMPLES = ("array", "raw")
@@ -66,34 +66,22 @@ class OfSounds(Pipeline):
 class AudioClassification(OfSounds):
     """``[{"score", "label"}]`` for each sound, the ``top_k`` best first; of several sounds a list of such lists."""
 
-    task = "audio-classification"
+    task, needs, kind = "audio-classification", Classifies, "classification"
     known = {"top_k": 5, "function_to_apply": "default"}  # noqa: RUF012
-
-    def check_run(self) -> None:
-        self.classifier()
-
-    def classifier(self) -> Classifies:
-        return fitting(self.run, Classifies, self.task, "classification")
 
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
         raws = self.raws(inputs)
-        found = self.classifier().classify(self.run.session(), raws, figure_of(options["function_to_apply"]))
+        found = self.task_as(Classifies).classify(self.run.session(), raws, figure_of(options["function_to_apply"]))
         return [[{"score": one.score, "label": one.label} for one in own[: options["top_k"]]] for own in found]
 
 
 class SpeechRecognition(OfSounds):
     """``{"text"}`` for each sound: what is said in it."""
 
-    task = "automatic-speech-recognition"
+    task, needs, kind = "automatic-speech-recognition", Transcribes, "temporal-classification"
     known: dict[str, Any] = {}  # noqa: RUF012
     ignored = OfSounds.ignored | {"chunk_length_s", "stride_length_s", "ignore_warning", "decoder"}
 
-    def check_run(self) -> None:
-        self.writer()
-
-    def writer(self) -> Transcribes:
-        return fitting(self.run, Transcribes, self.task, "temporal-classification")
-
     def answer(self, inputs: Sequence[Any], options: dict[str, Any]) -> list[Any]:
-        found = self.writer().transcribe(self.run.session(), self.raws(inputs))
+        found = self.task_as(Transcribes).transcribe(self.run.session(), self.raws(inputs))
         return [{"text": own[0].text if own else ""} for own in found]

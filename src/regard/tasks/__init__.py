@@ -38,8 +38,8 @@ class TaskPart(Part):
     accuracy: ClassVar[str] = ""  # a rate among the sums: how long training takes to reach levels of it is told
 
     def example(self, tokenizer: TokenizerPart) -> str:
-        """What regard predict might be asked, as it is typed."""
-        return '"a sentence"'
+        """What ``regard predict`` might be asked, as it is typed; "": what the modality says."""
+        return ""
 
     def resolved(self, corpus: Any) -> Self:
         """The same with what the data decides, so that a run folder can be loaded without its data."""

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from regard.core.answers import Answer, LabelAnswer
 from regard.core.batch import Examples, InputBatch
-from regard.core.errors import DataError
+from regard.core.errors import DataError, OptionError
 from regard.core.metrics import Metric, share
 from regard.core.ports import Ports
 from regard.core.probe import Probe
@@ -29,21 +29,27 @@ from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import Keep
 from regard.data.tables import distinct
 from regard.layers.headed import ClassHead, Pool, Pooling
+from regard.layers.losses.distillation import Softening, class_distillation_loss
 from regard.tasks import TaskPart
+from regard.tasks.baselines.yardsticks import (
+    class_yardsticks,
+    part_class_yardsticks,
+    picture_class_yardstick,
+    summary_class_yardsticks,
+)
 from regard.tasks.labels import check_distinct_labels, check_known_labels, check_two_labels
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.classes import class_scores, paired_hits
 from regard.tasks.reading import check_length, logits_of
 from regard.tasks.series.class_yardsticks import series_class_yardsticks
 from regard.tasks.whole_inputs import Whole, WholeInputs
-from regard.tasks.yardsticks import (
-    class_yardsticks,
-    part_class_yardsticks,
-    picture_class_yardstick,
-    summary_class_yardsticks,
-)
 
 ERRORS_LISTED = 50
+CLASS_HEADLINE = (
+    share("accuracy", "accuracy"),
+    share("macro_f1", "macro F1"),
+    Metric("calibration_error", "calibration error", higher_is_better=False),
+)
 FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
     "softmax": partial(torch.softmax, dim=-1),
     "sigmoid": torch.sigmoid,
@@ -55,11 +61,7 @@ FIGURES: dict[str, Callable[[Tensor], Tensor]] = {
 class ClassificationConfig(TaskPart):
     """Which class an input belongs to; ``labels`` are those of the training data unless they are named."""
 
-    headline = (
-        share("accuracy", "accuracy"),
-        share("macro_f1", "macro F1"),
-        Metric("calibration_error", "calibration error", higher_is_better=False),
-    )
+    headline = CLASS_HEADLINE
     accuracy = "accuracy"
     mixes = True
 
@@ -186,10 +188,25 @@ class Classification:
 
     # -- loss -----------------------------------------------------------------------------------------------
 
+    def check_taught(self, teacher: Any) -> None:
+        if isinstance(teacher, Classification) and teacher.config.labels != self.config.labels:
+            theirs, ours = (", ".join(one.config.labels) for one in (teacher, self))
+            raise OptionError(f"the teacher's labels are {theirs}, and those of this run {ours}; set task.labels alike")
+
+    def distilled(self, model: nn.Module, teacher: nn.Module, batch: ClassBatch, softening: Softening) -> Sums:
+        with torch.no_grad():
+            theirs_BC = logits_of(teacher, batch.inputs)
+        ours_BC = logits_of(model, batch.inputs)
+        given = self.sums_of(ours_BC, batch, training=True)
+        taught = class_distillation_loss(ours_BC, theirs_BC, softening.temperature)
+        return Sums({**given.sums, "loss": softening.mixed(given.sums["loss"], taught)}, given.counts)
+
     def sums(self, model: nn.Module, batch: ClassBatch) -> Sums:
-        logits_BC = logits_of(model, batch.inputs)
+        return self.sums_of(logits_of(model, batch.inputs), batch, training=model.training)
+
+    def sums_of(self, logits_BC: Tensor, batch: ClassBatch, *, training: bool) -> Sums:
         weights_C = None if self._weights_C is None else self._weights_C.to(logits_BC.device)
-        smoothing = self.config.label_smoothing if model.training else 0.0
+        smoothing = self.config.label_smoothing if training else 0.0
         loss_of = partial(functional.cross_entropy, logits_BC, weight=weights_C, label_smoothing=smoothing)
         best_B, count = logits_BC.argmax(dim=-1), len(batch.labels_B)
         if batch.seconds_B is None or batch.shares_B is None:

@@ -28,11 +28,11 @@ from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.wording import random_texts
 from regard.layers.headed import Pool, Pooling, VectorHead
 from regard.tasks import TaskPart
+from regard.tasks.baselines.yardsticks import retrieval_yardsticks
 from regard.tasks.metrics.retrieval import retrieval_scores
 from regard.tasks.probing import check_enclosed, check_no_target, max_probe_length, text_probe
 from regard.tasks.reading import TextBatch, check_length, logits_of
 from regard.tasks.vectors.sentence_vectors import Embedder
-from regard.tasks.yardsticks import retrieval_yardsticks
 
 NEVER = float("-inf")
 

@@ -210,7 +210,7 @@ class Forecasting:
         model, examples = session.model.eval(), self.gathered(windows)
         config = self.config
         made = np.zeros((len(windows), config.horizon, len(self.targets), len(config.quantiles)))
-        order = in_length_order(examples.lengths_NA, self.modality.at_once)
+        order = in_length_order(examples.lengths_NA, self.modality.batch_positions)
         for indices in with_progress(order, len(windows), session.progress):
             inputs = session.move(self.modality.collate(self.modality.encode(examples.at(indices))))
             assert inputs.scale_B2C is not None, "series keep what they were divided by"
@@ -240,7 +240,7 @@ class Forecasting:
     def numbers(self, window: Window, values_HCQ: np.ndarray) -> NumbersAnswer:
         clock = window.series.clock
         times, past = (
-            tuple(clock.told(place) for place in range(*ends))
+            tuple(clock.time_of(place) for place in range(*ends))
             for ends in ((window.stop, window.stop + window.ahead), (window.start, window.stop))
         )
         medians = values_HCQ[..., self.config.quantiles.index(MIDDLE)]

@@ -39,6 +39,7 @@ from regard.data.modalities.text.wording import random_ids, token_axis
 from regard.data.padding import pad
 from regard.data.texts import Text, documents
 from regard.decoding.options import Sampling
+from regard.layers.losses.distillation import Lesson, Scored, Softening
 from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart
@@ -72,7 +73,7 @@ class LanguageModelConfig(TaskPart):
     one_sided = True
 
     kind: str = "language-model"
-    context: int = Field(256, ge=1)  # tokens that are read at once
+    max_length: int = Field(256, ge=1)  # tokens that are read at once
     documents: Literal["joined", "apart", "whole"] = "joined"  # apart: attention stays inside; whole: windows do too
     carry: bool = False  # for recurrent models: the state goes on from window to window
     sample: int = Field(160, ge=0)  # tokens that are written after each validation, to be looked at; 0: none
@@ -85,7 +86,7 @@ class LanguageModelConfig(TaskPart):
     def _streams_are_joined(self) -> Self:
         if self.carry and self.documents == "whole":
             raise ValueError(
-                'task.documents = "whole" begins anew with every document, and carry = true never does; leave one out'
+                'task.documents = "whole" starts again with every document, and carry = true never does; leave one out'
             )
         return self
 
@@ -172,7 +173,7 @@ class LanguageModelling(RunningTextTask):
     def __init__(
         self, config: LanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
-        super().__init__(corpus, vocabularies, seed, config.context)
+        super().__init__(corpus, vocabularies, seed, config.max_length)
         self.config = config
         self.additive = not config.carry  # what a stream remembers belongs to the batch before
         self._held: dict[bool, tuple[int, Any]] = {}  # training or not: the last place, and what is remembered there
@@ -183,7 +184,7 @@ class LanguageModelling(RunningTextTask):
     def examples(self, split: str, epoch: int) -> Examples:
         if split not in self.corpus.splits:
             return Examples()
-        tokens, context = self.files[split].open(), self.config.context
+        tokens, context = self.files[split].open(), self.config.max_length
         if self.config.documents == "whole":
             return self.gathered(DocumentWindows(tokens, context, self.tokenizer.specials.eos))
         if split != "train":
@@ -191,14 +192,14 @@ class LanguageModelling(RunningTextTask):
         if len(tokens) <= context:
             raise DataError(
                 f"the training text has {len(tokens):,} tokens, and one window takes {context + 1:,}; "
-                "give more text, or lower task.context"
+                "give more text, or lower task.max_length"
             )
         room = min(context, len(tokens) - context)
         first = int(np.random.default_rng((self.seed, epoch)).integers(room))
         return self.gathered(TokenWindows(tokens, context, first, whole=True))
 
     def gathered(self, windows: TokenWindows | DocumentWindows) -> Examples:
-        order = partial(stream_order, len(windows), self.config.context) if self.config.carry else None
+        order = partial(stream_order, len(windows), self.config.max_length) if self.config.carry else None
         return Examples(windows, windows.lengths()[:, None], order=order)
 
     def collate(self, items: Sequence[TokenWindow]) -> WindowBatch:
@@ -245,10 +246,21 @@ class LanguageModelling(RunningTextTask):
 
     # -- loss -----------------------------------------------------------------------------------------------
 
-    def sums(self, model: nn.Module, batch: WindowBatch) -> Sums:
+    def check_taught(self, teacher: Any) -> None:
+        if self.config.carry:
+            raise OptionError("task.carry = true reads on from a state that a teacher has not; leave one of them out")
+
+    def distilled(self, model: nn.Module, teacher: Any, batch: WindowBatch, softening: Softening) -> Sums:
+        with torch.no_grad():
+            states_ND = real_states(self.states(teacher, batch), batch.real_N)
+        return self.sums(model, batch, Lesson(Scored(states_ND, teacher.head.weight), softening))
+
+    def sums(self, model: nn.Module, batch: WindowBatch, lesson: Lesson | None = None) -> Sums:
         states_ND = real_states(self.states(model, batch), batch.real_N)
         head: Any = model.head
         loss = vocabulary_loss(states_ND, head.weight, batch.targets_N)
+        if lesson is not None:
+            loss = lesson.added(loss, Scored(states_ND, head.weight))
         count = len(batch.targets_N)
         return Sums(
             {"loss": loss.smoothed, "token_accuracy": loss.correct},
@@ -303,7 +315,7 @@ class LanguageModelling(RunningTextTask):
 
     def continuation(self, session: Session) -> Continuation:
         """What writes on with this model."""
-        context = max_length_of(session.model) or self.config.context
+        context = max_length_of(session.model) or self.config.max_length
         model = cast(Decodable, session.model)
         lead = (self.tokenizer.specials.eos,) if self.config.documents == "whole" else ()
         return Continuation(model, self.tokenizer, session.device, context, session.engine, lead)
@@ -325,7 +337,7 @@ class LanguageModelling(RunningTextTask):
         """Loss per token, perplexity and bits per character over windows that do not overlap."""
         examples = self.examples(split, 0)
         if examples.order is not None:
-            batches = examples.order(STREAMS * self.config.context)
+            batches = examples.order(STREAMS * self.config.max_length)
         else:
             batches = in_length_order(examples.lengths_NA, SCORED_AT_ONCE)
         totals, count = sum_over(self, session, examples, batches)

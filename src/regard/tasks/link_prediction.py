@@ -16,7 +16,6 @@ from regard.core.answers import Answer, NumberAnswer
 from regard.core.batch import Examples
 from regard.core.errors import DataError
 from regard.core.metrics import share
-from regard.core.ports import Ports
 from regard.core.probe import Probe
 from regard.core.seams.modality import Modality
 from regard.core.seams.task import Session, Sums
@@ -24,15 +23,15 @@ from regard.core.yardsticks import Yardstick
 from regard.data.batching import in_length_order, with_progress
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
-from regard.data.modalities.graph.asked import AskedNodes, asked_nodes, parse_nodes
-from regard.data.modalities.graph.examples import AskedEdges
+from regard.data.modalities.graph.asked import SelectedNodes, parse_nodes, select_nodes
+from regard.data.modalities.graph.examples import LabelledEdges
 from regard.data.modalities.graph.graphs import Graph
 from regard.data.modalities.graph.json_graphs import as_graph
 from regard.data.modalities.graph.pairs import codes_of, pairs_without_edge
 from regard.layers.headed import PairHead, pair_logits
 from regard.tasks import TaskPart
 from regard.tasks.baselines.common_neighbours import neighbour_scores
-from regard.tasks.graphs.encoding import Asked, AskedBatch, GraphItems, flat_places, gathered
+from regard.tasks.graphs.encoding import GraphItems, PartsBatch, PartsItem, PartsTask, gathered
 from regard.tasks.metrics.ranking import ranking_scores
 from regard.tasks.probing import check_no_target, drawing_of, forward_head, head_logits, max_probe_length
 from regard.tasks.reading import logits_of
@@ -53,7 +52,7 @@ class LinkPredictionConfig(TaskPart):
         return "graph.json#one#other"
 
     def resolved(self, corpus: Corpus[Any]) -> LinkPredictionConfig:
-        if any(not isinstance(one, AskedEdges) for own in corpus.splits.values() for one in own[:1]):
+        if any(not isinstance(one, LabelledEdges) for own in corpus.splits.values() for one in own[:1]):
             raise DataError(
                 'link-prediction needs graphs some of whose edges are hidden; choose data.kind = "graph-links"'
             )
@@ -63,24 +62,14 @@ class LinkPredictionConfig(TaskPart):
         return LinkPrediction(self, corpus, modalities, seed)
 
 
-class LinkPrediction:
+class LinkPrediction(PartsTask):
     """The task over one corpus: what is asked about is never among the edges that the model sees."""
 
-    additive = True
-    static_shapes = False
+    config: LinkPredictionConfig
 
-    def __init__(
-        self, config: LinkPredictionConfig, corpus: Corpus[AskedEdges], modalities: Modalities, seed: int
-    ) -> None:
-        self.config, self.corpus, self.modalities, self.seed = config, corpus, modalities, seed
-        self.modality = modalities.input
-        items = GraphItems(self.modality)
-        self._encoded = {
-            split: gathered(self.modality, [asked(items, one) for one in own]) for split, own in corpus.splits.items()
-        }
-
-    def ports(self) -> Ports:
-        return self.modalities.ports()
+    def asked(self, items: GraphItems, one: LabelledEdges) -> PartsItem:
+        pairs_M2 = np.array(one.pairs_M2, np.int64).reshape(-1, 2)
+        return PartsItem(items.of(one.raw), pairs_M2, np.array(one.joined_M, np.float32))
 
     def head(self, body: Any) -> nn.Module:
         return PairHead(body.width, self.config.width, self.config.dropout)
@@ -94,15 +83,9 @@ class LinkPrediction:
         drawn = Hidden(self.modality, self.corpus.splits[split], self.config.hidden, (self.seed, epoch))
         return Examples(drawn, found.lengths_NA, lazy=True)
 
-    def collate(self, items: Sequence[Asked]) -> AskedBatch:
-        inputs = self.modality.collate([one.item for one in items])
-        pairs_M2 = torch.from_numpy(flat_places(items, inputs.values.shape[1]))
-        gold_M = torch.from_numpy(np.concatenate([one.gold_M for one in items]))
-        return AskedBatch(inputs, pairs_M2, gold_M, sum(self.modality.size(one.item) for one in items))
-
     # -- what is typed --------------------------------------------------------------------------------------
 
-    def parse(self, argument: str) -> AskedNodes:
+    def parse(self, argument: str) -> SelectedNodes:
         """``graph.json#one#other``."""
         return parse_nodes(argument, 2)
 
@@ -115,7 +98,7 @@ class LinkPrediction:
         check_no_target(target, "pair of nodes")
         return self.probe_examples(session, [self.without_edge(as_asked(raw))])
 
-    def probe_examples(self, session: Session, items: Sequence[Asked]) -> Probe:
+    def probe_examples(self, session: Session, items: Sequence[PartsItem]) -> Probe:
         first, modality = items[0], self.modality
         pair_M2 = torch.from_numpy(first.places[:1])
 
@@ -132,13 +115,13 @@ class LinkPrediction:
 
     def random_examples(
         self, session: Session, generator: np.random.Generator, rows: int, length: int
-    ) -> list[Asked]:
+    ) -> list[PartsItem]:
         room = max_probe_length(session.model, length)
-        return [Asked(item, no_pairs(), no_gold(0)) for item in self.modality.random_items(generator, rows, room)]
+        return [PartsItem(item, no_pairs(), no_gold(0)) for item in self.modality.random_items(generator, rows, room)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
-    def sums(self, model: nn.Module, batch: AskedBatch) -> Sums:
+    def sums(self, model: nn.Module, batch: PartsBatch) -> Sums:
         logits_M = asked_logits(model, batch)
         loss = functional.binary_cross_entropy_with_logits(logits_M, batch.gold_M, reduction="sum")
         right, count = ((logits_M > 0) == (batch.gold_M > 0)).sum(), len(batch.gold_M)
@@ -150,7 +133,7 @@ class LinkPrediction:
     def logits(self, session: Session, examples: Examples) -> list[Tensor]:
         """logits_M of the pairs that each example asks about."""
         model, found = session.model.eval(), [torch.zeros(0)] * len(examples)
-        order = in_length_order(examples.lengths_NA, self.modality.at_once)
+        order = in_length_order(examples.lengths_NA, self.modality.batch_positions)
         for indices in with_progress(order, len(examples), session.progress):
             own = examples.at(indices)
             said_M = asked_logits(model, session.move(self.collate(own))).cpu()
@@ -164,10 +147,10 @@ class LinkPrediction:
         said = self.logits(session, gathered(self.modality, items))
         return [number_answer(chances(logits_M)[0]) for logits_M in said]
 
-    def without_edge(self, asked: AskedNodes) -> Asked:
+    def without_edge(self, asked: SelectedNodes) -> PartsItem:
         graph, places_M2 = asked.graph, np.array([asked.places])
         kept = codes_of(graph.edges_E2, len(graph)) != codes_of(places_M2, len(graph))
-        return Asked(self.modality.encode([graph.with_edges(np.flatnonzero(kept))])[0], places_M2, no_gold(1))
+        return PartsItem(self.modality.encode([graph.with_edges(np.flatnonzero(kept))])[0], places_M2, no_gold(1))
 
     def predict(self, session: Session, inputs: Sequence[Any]) -> list[list[Answer]]:
         return [[one] for one in self.estimate(session, inputs)]
@@ -184,7 +167,7 @@ class LinkPrediction:
             "examples": len(right_N), "edges": int(right_N.sum()), "graphs": len(encoded),
         }  # fmt: skip
 
-    def yardsticks(self, corpus: Corpus[AskedEdges], split: str) -> Mapping[str, Yardstick]:
+    def yardsticks(self, corpus: Corpus[LabelledEdges], split: str) -> Mapping[str, Yardstick]:
         """Neighbours in common, among the edges that the model sees."""
         scored = corpus.splits[split]
         right_N = np.array([joined for one in scored for joined in one.joined_M])
@@ -196,11 +179,11 @@ class LinkPrediction:
         }
 
 
-class Hidden(Sequence[Asked]):
+class Hidden(Sequence[PartsItem]):
     """Training graphs of an epoch: a share of the edges is hidden and asked about, and as many pairs without one."""
 
     def __init__(
-        self, modality: Modality, examples: Sequence[AskedEdges], share: float, key: tuple[int, ...]
+        self, modality: Modality, examples: Sequence[LabelledEdges], share: float, key: tuple[int, ...]
     ) -> None:
         self.modality, self.own, self.share, self.key = modality, examples, share, key
 
@@ -215,27 +198,22 @@ class Hidden(Sequence[Asked]):
         seen: Graph = graph.with_edges(np.sort(order_E[count:]))
         item = self.modality.augment(self.modality.encode([seen])[0], generator)
         gold_M = np.repeat(np.array([1, 0], np.float32), (count, len(others_M2)))
-        return Asked(item, np.concatenate((graph.edges_E2[order_E[:count]], others_M2)), gold_M)
+        return PartsItem(item, np.concatenate((graph.edges_E2[order_E[:count]], others_M2)), gold_M)
 
 
-def asked(items: GraphItems, one: AskedEdges) -> Asked:
-    pairs_M2 = np.array(one.pairs_M2, np.int64).reshape(-1, 2)
-    return Asked(items.of(one.raw), pairs_M2, np.array(one.joined_M, np.float32))
-
-
-def as_asked(raw: Any) -> AskedNodes:
+def as_asked(raw: Any) -> SelectedNodes:
     """Two nodes as they were parsed, or a graph and the names of two of its nodes."""
-    if isinstance(raw, AskedNodes) and len(raw.places) == 2:
+    if isinstance(raw, SelectedNodes) and len(raw.places) == 2:
         return raw
     if isinstance(raw, tuple) and len(raw) == 3:
-        return asked_nodes(as_graph(raw[0]), raw[1:])
+        return select_nodes(as_graph(raw[0]), raw[1:])
     raise DataError(
         "two nodes of a graph are asked about: give (graph, one, other), or a path and their names, as in "
         "graph.json#a#b"
     )
 
 
-def asked_logits(model: nn.Module, batch: AskedBatch) -> Tensor:
+def asked_logits(model: nn.Module, batch: PartsBatch) -> Tensor:
     """logits_M of the pairs that are asked about."""
     return pair_logits(logits_of(model, batch.inputs).flatten(0, 1), batch.places)
 

@@ -69,7 +69,7 @@ class MaskedLanguageModelConfig(TaskPart):
     needs = Role.FILLS
 
     kind: str = "masked-language-model"
-    context: int = Field(128, ge=3)  # tokens that are read at once, the symbols around a text among them
+    max_length: int = Field(128, ge=3)  # tokens that are read at once, the symbols around a text among them
     documents: Literal["joined", "apart"] = "joined"  # apart: a text is one document, or a piece of it
     share: float = Field(0.15, gt=0, le=1)  # of all tokens, to be guessed
     masked: float = Field(0.8, ge=0, le=1)  # of those, shown as the mask
@@ -131,7 +131,7 @@ class MaskedLanguageModelling(RunningTextTask):
     def __init__(
         self, config: MaskedLanguageModelConfig, corpus: Corpus[Text], vocabularies: Vocabularies, seed: int
     ) -> None:
-        super().__init__(corpus, vocabularies, seed, config.context)
+        super().__init__(corpus, vocabularies, seed, config.max_length)
         self.config = config
 
     # -- examples and batches -------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ class MaskedLanguageModelling(RunningTextTask):
         if split not in self.corpus.splits:
             return Examples()
         pairs = self.config.second == "next"
-        specials, room = self.tokenizer.specials, self.config.context - 2 - pairs
+        specials, room = self.tokenizer.specials, self.config.max_length - 2 - pairs
         tokens = self.files[split].open()
         trained = split == "train"
         if self.config.documents == "apart":
@@ -238,12 +238,12 @@ class MaskedLanguageModelling(RunningTextTask):
         alone = self.hidden_one_by_one(examples)
 
         def totals(asked: Examples, before: int) -> tuple[dict[str, float], int]:
-            def told(done: int, of: int) -> None:
+            def report(done: int, of: int) -> None:
                 if session.progress is not None:
                     session.progress(before + done, len(examples) + len(alone))
 
             order = in_length_order(asked.lengths_NA, SCORED_AT_ONCE)
-            return sum_over(self, session.with_progress(told), asked, order)
+            return sum_over(self, session.with_progress(report), asked, order)
 
         sums, count = totals(examples, 0)
         means = {name: sums.get(name, 0.0) / max(count, 1) for name in ("loss", "masked_accuracy")}

@@ -15,8 +15,6 @@ from torch.nn import functional
 from regard.core.answers import Answer, LabelAnswer
 from regard.core.batch import Examples
 from regard.core.errors import DataError
-from regard.core.metrics import Metric, share
-from regard.core.ports import Ports
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams.modality import CutsParts
 from regard.core.seams.task import Session, Sums
@@ -24,15 +22,15 @@ from regard.core.yardsticks import Yardstick
 from regard.data.batching import in_length_order, with_progress
 from regard.data.corpus import Corpus
 from regard.data.modalities.both import Modalities
-from regard.data.modalities.graph.asked import AskedNodes, asked_nodes, nodes_at, parse_nodes
+from regard.data.modalities.graph.asked import SelectedNodes, nodes_at, parse_nodes, select_nodes
 from regard.data.modalities.graph.examples import LabelledNodes
 from regard.data.modalities.graph.json_graphs import as_graph
 from regard.data.tables import distinct
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
 from regard.tasks.augmented import augmented
-from regard.tasks.classification import ERRORS_LISTED, FIGURES, ranked_labels
-from regard.tasks.graphs.encoding import Asked, AskedBatch, GraphItems, flat_places, gathered
+from regard.tasks.classification import CLASS_HEADLINE, ERRORS_LISTED, FIGURES, ranked_labels
+from regard.tasks.graphs.encoding import GraphItems, PartsBatch, PartsItem, PartsTask, gathered
 from regard.tasks.graphs.node_yardsticks import node_yardsticks
 from regard.tasks.labels import check_known_labels, check_two_labels
 from regard.tasks.metrics.classes import class_scores
@@ -43,11 +41,7 @@ from regard.tasks.reading import logits_of
 class NodeClassificationConfig(TaskPart):
     """Which class each node belongs to; ``labels`` are those of the training data unless they are named."""
 
-    headline = (
-        share("accuracy", "accuracy"),
-        share("macro_f1", "macro F1"),
-        Metric("calibration_error", "calibration error", higher_is_better=False),
-    )
+    headline = CLASS_HEADLINE
     accuracy = "accuracy"
 
     kind: str = "node-classification"
@@ -77,33 +71,23 @@ def check_examples(corpus: Corpus[Any]) -> None:
         raise DataError('node-classification needs graphs whose nodes have classes; choose data.kind = "graph-nodes"')
 
 
-class NodeClassification:
+class NodeClassification(PartsTask):
     """The task over one corpus. A graph is read whole in every split, and its nodes are asked about in some."""
 
-    additive = True
-    static_shapes = False
+    config: NodeClassificationConfig
 
     def __init__(
         self, config: NodeClassificationConfig, corpus: Corpus[LabelledNodes], modalities: Modalities, seed: int
     ) -> None:
-        self.config, self.corpus, self.modalities, self.seed = config, corpus, modalities, seed
-        self.modality = modalities.input
         self.labels = config.labels
         self.label_places = {label: place for place, label in enumerate(config.labels)}
         every = [(label, one) for own in corpus.splits.values() for one in own for label in one.labels]
         check_known_labels(every, self.label_places)
-        items = GraphItems(self.modality)
-        self._encoded = {
-            split: gathered(self.modality, [self.asked(items, one) for one in own])
-            for split, own in corpus.splits.items()
-        }
+        super().__init__(config, corpus, modalities, seed)
 
-    def asked(self, items: GraphItems, one: LabelledNodes) -> Asked:
+    def asked(self, items: GraphItems, one: LabelledNodes) -> PartsItem:
         gold_M = np.array([self.label_places[label] for label in one.labels], np.int64)
-        return Asked(items.of(one.raw), np.array(one.places, np.int64), gold_M)
-
-    def ports(self) -> Ports:
-        return self.modalities.ports()
+        return PartsItem(items.of(one.raw), np.array(one.places, np.int64), gold_M)
 
     def head(self, body: Any) -> nn.Module:
         """W s + b."""
@@ -116,15 +100,9 @@ class NodeClassification:
         found = self._encoded.get(split, Examples())
         return augmented(found, self.modality, (self.seed, epoch)) if split == "train" else found
 
-    def collate(self, items: Sequence[Asked]) -> AskedBatch:
-        inputs = self.modality.collate([one.item for one in items])
-        places_M = torch.from_numpy(flat_places(items, inputs.values.shape[1]))
-        gold_M = torch.from_numpy(np.concatenate([one.gold_M for one in items]))
-        return AskedBatch(inputs, places_M, gold_M, sum(self.modality.size(one.item) for one in items))
-
     # -- what is typed --------------------------------------------------------------------------------------
 
-    def parse(self, argument: str) -> AskedNodes:
+    def parse(self, argument: str) -> SelectedNodes:
         """``graph.json#node``."""
         return parse_nodes(argument, 1)
 
@@ -141,10 +119,10 @@ class NodeClassification:
         item = self.modality.encode([graph])[0]
         if isinstance(self.modality, CutsParts):
             item, place = self.modality.part_around(item, place, reach_of(session.model))
-        made = self.probe_examples(session, [Asked(item, np.array([place]), nothing(1))])
+        made = self.probe_examples(session, [PartsItem(item, np.array([place]), nothing(1))])
         return replace(made, text=f"{graph}#{graph.nodes[as_asked(raw).places[0]]}")
 
-    def probe_examples(self, session: Session, items: Sequence[Asked]) -> Probe:
+    def probe_examples(self, session: Session, items: Sequence[PartsItem]) -> Probe:
         """What is looked at is the first of the nodes that are asked about."""
         first = items[0]
         asked = tuple(first.places[:1].tolist())
@@ -159,13 +137,13 @@ class NodeClassification:
 
     def random_examples(
         self, session: Session, generator: np.random.Generator, rows: int, length: int
-    ) -> list[Asked]:
+    ) -> list[PartsItem]:
         room = max_probe_length(session.model, length)
-        return [Asked(item, nothing(0), nothing(0)) for item in self.modality.random_items(generator, rows, room)]
+        return [PartsItem(item, nothing(0), nothing(0)) for item in self.modality.random_items(generator, rows, room)]
 
     # -- loss -----------------------------------------------------------------------------------------------
 
-    def sums(self, model: nn.Module, batch: AskedBatch) -> Sums:
+    def sums(self, model: nn.Module, batch: PartsBatch) -> Sums:
         logits_MC = node_logits(model, batch)
         smoothing = self.config.label_smoothing if model.training else 0.0
         loss = functional.cross_entropy(logits_MC, batch.gold_M, reduction="sum", label_smoothing=smoothing)
@@ -178,7 +156,7 @@ class NodeClassification:
     def figures(self, session: Session, examples: Examples, figure: str = "softmax") -> list[np.ndarray]:
         """figures_MC of the nodes that each example asks about."""
         model, found = session.model.eval(), [np.zeros((0, len(self.labels)))] * len(examples)
-        order = in_length_order(examples.lengths_NA, self.modality.at_once)
+        order = in_length_order(examples.lengths_NA, self.modality.batch_positions)
         for indices in with_progress(order, len(examples), session.progress):
             own = examples.at(indices)
             said_MC = FIGURES[figure](node_logits(model, session.move(self.collate(own))).cpu().double()).numpy()
@@ -196,7 +174,7 @@ class NodeClassification:
         for number, one in enumerate(asked):
             wanted[id(one.graph)].append(number)
         items = [
-            Asked(item, np.array([asked[number].places[0] for number in wanted[key]]), nothing(len(wanted[key])))
+            PartsItem(item, np.array([asked[number].places[0] for number in wanted[key]]), nothing(len(wanted[key])))
             for key, item in zip(graphs, self.modality.encode(list(graphs.values())), strict=True)
         ]
         found: list[list[LabelAnswer]] = [[] for _ in asked]
@@ -229,12 +207,12 @@ class NodeClassification:
         return node_yardsticks(self.modality, known, corpus.splits[split], self.label_places)
 
 
-def as_asked(raw: Any) -> AskedNodes:
+def as_asked(raw: Any) -> SelectedNodes:
     """A node as it was parsed, or a graph and the name of one of its nodes."""
-    if isinstance(raw, AskedNodes) and len(raw.places) == 1:
+    if isinstance(raw, SelectedNodes) and len(raw.places) == 1:
         return raw
     if isinstance(raw, tuple) and len(raw) == 2:
-        return asked_nodes(as_graph(raw[0]), [raw[1]])
+        return select_nodes(as_graph(raw[0]), [raw[1]])
     raise DataError("a node of a graph is asked about: give (graph, node), or a path and its name, as in graph.json#a")
 
 
@@ -244,7 +222,7 @@ def kept(one: LabelledNodes, known: Mapping[str, int]) -> LabelledNodes:
     return replace(one, places=tuple(place for place, _ in pairs), labels=tuple(label for _, label in pairs))
 
 
-def node_logits(model: nn.Module, batch: AskedBatch) -> Tensor:
+def node_logits(model: nn.Module, batch: PartsBatch) -> Tensor:
     """logits_MC of the nodes that are asked about."""
     return logits_of(model, batch.inputs).flatten(0, 1)[batch.places]
 

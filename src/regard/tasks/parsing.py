@@ -25,13 +25,14 @@ from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.sources.treebanks import pair_of
 from regard.data.trees import Tree, parse, read_back, repair, symbols_of, unescaped
 from regard.decoding.engine import TorchEngine
+from regard.layers.losses.distillation import Softening
+from regard.tasks.baselines.yardsticks import sampled_trees, tree_yardsticks
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.brackets import bracket_scores, paired_brackets
 from regard.tasks.metrics.text import exact_match
 from regard.tasks.pairs.encoded_pairs import EncodedPair, check_pairs
 from regard.tasks.scores import teacher_forced
 from regard.tasks.translation import PairBatch, TeacherForcing, Translation, TranslationConfig
-from regard.tasks.yardsticks import sampled_trees, tree_yardsticks
 
 LOOKED_AT = 100
 """Pairs of a split that tell whether it holds trees."""
@@ -94,6 +95,12 @@ class Parsing:
 
     def sums(self, model: nn.Module, batch: PairBatch) -> Sums:
         return self.translation.sums(model, batch)
+
+    def check_taught(self, teacher: Any) -> None:
+        self.translation.check_taught(teacher)
+
+    def distilled(self, model: nn.Module, teacher: Any, batch: PairBatch, softening: Softening) -> Sums:
+        return self.translation.distilled(model, teacher, batch, softening)
 
     def engine(self, model: nn.Module, device: torch.device) -> TorchEngine:
         return self.translation.engine(model, device)

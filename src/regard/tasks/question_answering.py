@@ -27,7 +27,7 @@ from regard.core.yardsticks import Yardstick
 from regard.data import TokenizerPart
 from regard.data.batching import in_length_order, with_progress
 from regard.data.corpus import Corpus, Pair
-from regard.data.examples import Asked, Reference
+from regard.data.examples import QuestionExample, Reference
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import SEPARATOR
 from regard.data.modalities.text.tokenizers import Tokenizer
@@ -35,6 +35,7 @@ from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.wording import random_ids, random_lengths
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
+from regard.tasks.baselines.yardsticks import answer_yardsticks
 from regard.tasks.metrics.answers import answer_scores
 from regard.tasks.probing import check_enclosed, check_no_target, max_probe_length, text_probe
 from regard.tasks.reading import READ_AT_ONCE, check_length
@@ -55,7 +56,6 @@ from regard.tasks.spans.question_windows import (
     read,
     read_contexts,
 )
-from regard.tasks.yardsticks import answer_yardsticks
 
 SHOWN = 8
 """Answers of a probe."""
@@ -87,11 +87,11 @@ class QuestionAnsweringConfig(TaskPart):
     def example(self, tokenizer: TokenizerPart) -> str:
         return '"a question" --context FILE'
 
-    def resolved(self, corpus: Corpus[Asked]) -> QuestionAnsweringConfig:
+    def resolved(self, corpus: Corpus[QuestionExample]) -> QuestionAnsweringConfig:
         """With what the data says about unanswerable questions."""
         if self.unanswerable != "auto":
             return self
-        silent = any(not one.answers for one in corpus.splits.get("train", ()) if isinstance(one, Asked))
+        silent = any(not one.answers for one in corpus.splits.get("train", ()) if isinstance(one, QuestionExample))
         if self.threshold and not silent:
             raise DataError(
                 "task.threshold has no effect: every training question has an answer, so the model always gives one; "
@@ -108,9 +108,9 @@ class QuestionAnsweringConfig(TaskPart):
         return self.model_copy(update={"unanswerable": "auto"})
 
     def build(
-        self, corpus: Corpus[Asked], modalities: Modalities, seed: int
+        self, corpus: Corpus[QuestionExample], modalities: Modalities, seed: int
     ) -> QuestionAnswering:
-        if any(not isinstance(one, Asked) for own in corpus.splits.values() for one in own[:1]):
+        if any(not isinstance(one, QuestionExample) for own in corpus.splits.values() for one in own[:1]):
             raise DataError('question answering needs questions; choose data.kind = "questions" (or world-questions)')
         vocabularies = modalities.vocabularies
         if vocabularies.target.specials.eos < 0:
@@ -125,7 +125,7 @@ class QuestionAnswering:
     static_shapes = False
 
     def __init__(
-        self, config: QuestionAnsweringConfig, corpus: Corpus[Asked], vocabularies: Vocabularies
+        self, config: QuestionAnsweringConfig, corpus: Corpus[QuestionExample], vocabularies: Vocabularies
     ) -> None:
         self.config = config
         self.corpus = corpus
@@ -159,7 +159,7 @@ class QuestionAnswering:
 
     # -- examples and batches -------------------------------------------------------------------------------
 
-    def encode(self, asked: Sequence[Asked], split: str = "") -> list[QuestionWindow]:
+    def encode(self, asked: Sequence[QuestionExample], split: str = "") -> list[QuestionWindow]:
         """Windows of every question; what is cut, and what cannot be found exactly, is listed for a split."""
         contexts = read_contexts(self.tokenizer, [one.context for one in asked])
         questions = self.tokenizer.encode_batch([one.question for one in asked])
@@ -224,7 +224,7 @@ class QuestionAnswering:
         """A question and its context with a tab between them; the context fits into one window."""
         check_no_target(target)
         question, context = question_and_context([raw])[0]
-        item = self.encode([Asked(question, context)])[0]
+        item = self.encode([QuestionExample(question, context)])[0]
         cut = len(item.context.ids_S) - item.size
         check_enclosed(replace(self.frame.enclose(item), cut=cut), self.config.max_length)
         return self.probe_examples(session, [item])
@@ -310,7 +310,7 @@ class QuestionAnswering:
         self, session: Session, asked: Sequence[tuple[str, str]], n_best: int = 1
     ) -> list[list[SpanAnswer]]:
         """For each (question, context) its answers, the most probable first."""
-        examples = [Asked(question, context) for question, context in asked]
+        examples = [QuestionExample(question, context) for question, context in asked]
         return self.search(session, self.encode(examples), len(examples), n_best)
 
     def predict(self, session: Session, inputs: Sequence[str | tuple[str, str]]) -> list[list[Answer]]:
@@ -327,16 +327,20 @@ class QuestionAnswering:
         with tabs between them."""
         both = question_and_context([pair.source for pair in pairs])
         given = [
-            Asked(*own, tuple(Reference(text, 0) for text in pair.target.split(SEPARATOR)), pair.line, pair.origin)
+            QuestionExample(
+                *own, tuple(Reference(text, 0) for text in pair.target.split(SEPARATOR)), pair.line, pair.origin
+            )
             for own, pair in zip(both, pairs, strict=True)
         ]
         return self.judge(session, given, self.encode(given))
 
-    def yardsticks(self, corpus: Corpus[Asked], split: str) -> Mapping[str, Yardstick]:
+    def yardsticks(self, corpus: Corpus[QuestionExample], split: str) -> Mapping[str, Yardstick]:
         """The words nearest to the question's, and where training has such questions, no answer."""
         return answer_yardsticks(corpus.splits["train"], corpus.splits[split])
 
-    def judge(self, session: Session, asked: Sequence[Asked], windows: Sequence[QuestionWindow]) -> dict[str, Any]:
+    def judge(
+        self, session: Session, asked: Sequence[QuestionExample], windows: Sequence[QuestionWindow]
+    ) -> dict[str, Any]:
         answers = [own[0] for own in self.search(session, windows, len(asked))]
         references = [[text for text, _ in one.answers] for one in asked]
         scores = answer_scores([one.text for one in answers], references)

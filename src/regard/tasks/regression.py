@@ -28,10 +28,10 @@ from regard.data.modalities.both import Modalities
 from regard.data.modalities.text.enclosing import Keep
 from regard.layers.headed import NumberHead, Pool, Pooling
 from regard.tasks import TaskPart
+from regard.tasks.baselines.number_yardsticks import number_yardsticks
 from regard.tasks.classification import LabelledInput
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.numbers import number_scores, paired_errors
-from regard.tasks.number_yardsticks import number_yardsticks
 from regard.tasks.reading import check_length, logits_of
 from regard.tasks.whole_inputs import Whole, WholeInputs
 
@@ -62,7 +62,7 @@ class RegressionConfig(TaskPart):
     kind: str = "regression"
     names: tuple[str, ...] = ()  # of the numbers, where there are several
     mean: tuple[float, ...] = ()  # of each number; (): that of the training data
-    spread: tuple[float, ...] = ()
+    std: tuple[float, ...] = ()
     loss: Literal["squared", "absolute", "huber"] = "squared"  # huber: squared if small, else absolute
     max_length: int = Field(0, ge=0)  # tokens of a text, symbols included; 0: 256 of a text, another input whole
     keep: Keep = "start"
@@ -83,11 +83,11 @@ class RegressionConfig(TaskPart):
         mean_C, spread_C = numbers_NC.mean(axis=0), numbers_NC.std(axis=0)
         spread_C = np.where(spread_C > 0, spread_C, 1.0)
         return self.model_copy(update={
-            "mean": self.mean or tuple(mean_C.tolist()), "spread": self.spread or tuple(spread_C.tolist())
+            "mean": self.mean or tuple(mean_C.tolist()), "std": self.std or tuple(spread_C.tolist())
         })  # fmt: skip
 
     def unresolved(self) -> RegressionConfig:
-        return self.model_copy(update={"mean": (), "spread": ()})
+        return self.model_copy(update={"mean": (), "std": ()})
 
     def build(self, corpus: Corpus[Any], modalities: Modalities, seed: int) -> Regression:
         return Regression(self, corpus, modalities, seed)
@@ -112,7 +112,7 @@ class Regression:
     def __init__(self, config: RegressionConfig, corpus: Corpus[Any], modalities: Modalities, seed: int) -> None:
         self.config, self.corpus, self.modalities = config, corpus, modalities
         modality = modalities.input.limited(config.max_length, config.keep)
-        self.mean_C, self.spread_C = np.array(config.mean), np.array(config.spread)
+        self.mean_C, self.spread_C = np.array(config.mean), np.array(config.std)
         check_widths(config)
         for own in corpus.splits.values():
             numbers_of(own, len(config.mean))
@@ -166,7 +166,7 @@ class Regression:
         """The loss is the mean over the numbers of an input, in units of their spread; the error in their own."""
         said_BC = logits_of(model, batch.inputs)
         loss = LOSSES[self.config.loss](said_BC, batch.numbers_BC, reduction="none").mean(dim=1).sum()
-        spread_C = torch.tensor(self.config.spread, device=said_BC.device)
+        spread_C = torch.tensor(self.config.std, device=said_BC.device)
         error = ((said_BC - batch.numbers_BC).abs() * spread_C).mean(dim=1).sum()
         count = len(batch.numbers_BC)
         return Sums({"loss": loss, "mean_absolute_error": error}, {"loss": count, "mean_absolute_error": count})
@@ -262,9 +262,9 @@ def numbers_of(examples: Sequence[Any], count: int = 0) -> np.ndarray:
 
 
 def check_widths(config: RegressionConfig) -> None:
-    if len(config.mean) != len(config.spread) or (config.names and len(config.names) != len(config.mean)):
+    if len(config.mean) != len(config.std) or (config.names and len(config.names) != len(config.mean)):
         raise DataError(
-            f"task.mean has {len(config.mean)} numbers, task.spread {len(config.spread)}"
+            f"task.mean has {len(config.mean)} numbers, task.std {len(config.std)}"
             + (f" and task.names {len(config.names)}" if config.names else "")
             + "; give one for each number that is said of an input"
         )

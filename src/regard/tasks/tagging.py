@@ -32,13 +32,13 @@ from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.wording import random_texts
 from regard.layers.headed import TokenHead
 from regard.tasks import TaskPart
+from regard.tasks.baselines.yardsticks import tag_yardsticks
 from regard.tasks.labels import check_distinct_labels, check_known_labels, check_two_labels
 from regard.tasks.metrics.entities import OUTSIDE, Span, invalid_tags, is_bio, spans, tag_scores
 from regard.tasks.probing import check_enclosed, check_no_target, max_probe_length, text_probe
 from regard.tasks.reading import READ_AT_ONCE, check_length, logits_of
 from regard.tasks.spans.tag_windows import TagBatch, TagEncoder, TagWindow
-from regard.tasks.spans.words import Speaker
-from regard.tasks.yardsticks import tag_yardsticks
+from regard.tasks.spans.words import TaggedPiece
 
 
 class TaggingConfig(TaskPart):
@@ -55,7 +55,7 @@ class TaggingConfig(TaskPart):
     kind: str = "tagging"
     labels: tuple[str, ...] = ()
     scheme: Literal["auto", "plain", "bio"] = "auto"  # auto: bio where all tags are O, B-… or I-…
-    piece: Speaker = "first"  # of a word, which has its tag; "last" for models that read from left to right
+    piece: TaggedPiece = "first"  # of a word, which has its tag; "last" for models that read from left to right
     max_length: int = Field(256, ge=4)  # tokens that are read at once, the symbols around them among them
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
     label_smoothing: float = Field(0.0, ge=0, lt=1)

@@ -36,7 +36,7 @@ from regard.tasks import TaskPart
 from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.transcripts import paired_transcripts, transcript_scores
 from regard.tasks.reading import logits_of
-from regard.tasks.transcripts import SaidInput, transcript_yardsticks
+from regard.tasks.transcription.transcripts import SaidInput, transcript_yardsticks
 from regard.tasks.whole_inputs import Whole, WholeInputs
 
 NAMED = 10

@@ -34,11 +34,13 @@ from regard.data.padding import pad
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Beam
 from regard.decoding.sentences import Symbols
-from regard.layers.consistency_loss import consistency_loss
 from regard.layers.embeddings import output_matrix, output_states
+from regard.layers.losses.consistency import consistency_loss
+from regard.layers.losses.distillation import Lesson, Scored, Softening
 from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
 from regard.tasks import TaskPart
+from regard.tasks.baselines.yardsticks import pair_yardsticks
 from regard.tasks.metrics.alignment import Head
 from regard.tasks.metrics.bleu import Comparison, check_bleu_tokenizer, paired_significance
 from regard.tasks.metrics.classes import paired_hits
@@ -47,7 +49,6 @@ from regard.tasks.pairs.alignment import best_head, error_rate
 from regard.tasks.pairs.encoded_pairs import EncodedPair, EncodedPairs, check_pairs
 from regard.tasks.probing import check_probe_length, vocabulary_logits
 from regard.tasks.scores import leading_scores, teacher_forced, text_figures, text_scores
-from regard.tasks.yardsticks import pair_yardsticks
 
 
 class TeacherForcing(TaskPart):
@@ -187,7 +188,18 @@ class Translation:
             for own in random_lengths(rows, sizes[0])
         ]
 
-    def sums(self, model: nn.Module, batch: PairBatch) -> Sums:
+    def check_taught(self, teacher: Any) -> None:
+        if self.config.consistency:
+            raise OptionError("task.consistency has no effect beside teacher.weight; set one of them to 0")
+
+    def distilled(self, model: nn.Module, teacher: Any, batch: PairBatch, softening: Softening) -> Sums:
+        """The teacher reads what was not hidden from the student."""
+        with torch.no_grad():
+            states_BTD = teacher(batch.source_BS, batch.source_lengths_B, batch.target_in_BT)
+            states_ND = output_states(teacher.head, real_states(states_BTD, batch.real_N))
+        return self.sums(model, batch, Lesson(Scored(states_ND, output_matrix(teacher.head)), softening))
+
+    def sums(self, model: nn.Module, batch: PairBatch, lesson: Lesson | None = None) -> Sums:
         head: Any = model.head
         matrix_WD = output_matrix(head)
         smoothing = self.config.label_smoothing if model.training else 0.0
@@ -205,6 +217,8 @@ class Translation:
         else:
             states_ND = output_states(head, real_states(model(*inputs), batch.real_N))
             loss = vocabulary_loss(states_ND, matrix_WD, batch.targets_N, smoothing)
+            if lesson is not None:
+                loss = lesson.added(loss, Scored(states_ND, matrix_WD))
         count = len(batch.targets_N)
         return Sums(
             {"loss": loss.smoothed, "token_accuracy": loss.correct},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +12,9 @@ from torch import Tensor
 
 from regard.core.batch import Examples
 from regard.core.probe import Probe
-from regard.core.seams.modality import Mixes, Modality
+from regard.core.seams.modality import Mixes, MixesLengths, Modality
 from regard.core.seams.task import Session
-from regard.data.batching import in_length_order, with_progress
+from regard.data.batching import in_length_order, mixed_order, with_progress
 from regard.data.corpus import Corpus
 from regard.tasks.augmented import augmented
 from regard.tasks.noting import HasPlace, note_changes
@@ -78,6 +78,9 @@ class WholeInputs:
         if split != "train":
             return found
         found, key = replace(found, weights=self.corpus.weights), (self.seed, epoch)
+        if isinstance(self.modality, MixesLengths) and self.modality.mixes_lengths:
+            order = partial(mixed_order, found.lengths_NA, seed=self.seed, epoch=epoch, weights=found.weights)
+            found = replace(found, order=order)
         if self.modality.lazy:
             return replace(found, items=Decoded(self, self.corpus.splits.get(split, ()), key))
         return augmented(found, self.modality, key)
@@ -96,7 +99,7 @@ class WholeInputs:
         """Places of examples, batch by batch, and what the model says of them; ``collate`` gives batches with
         ``inputs``."""
         model = session.model.eval()
-        order = in_length_order(examples.lengths_NA, self.modality.at_once)
+        order = in_length_order(examples.lengths_NA, self.modality.batch_positions)
         for indices in with_progress(order, len(examples), session.progress):
             batch = session.move(collate(examples.at(indices)))
             yield indices, logits_of(model, batch.inputs).cpu().double()

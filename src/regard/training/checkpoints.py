@@ -95,7 +95,7 @@ def after_free_space(folder: Path) -> str:
     """What to do once a full disk has room again: there may be checkpoints to go on from, or none."""
     if folders(folder):
         return "What is in the checkpoints is safe: free some space, then continue with --resume"
-    return "There is no checkpoint yet: free some space, then train anew, with another --out if this one holds files"
+    return "There is no checkpoint yet: free some space, then train again, with another --out if this one holds files"
 
 
 def state_hash(state: dict[str, Any]) -> str:

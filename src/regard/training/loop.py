@@ -27,10 +27,10 @@ from regard.layers.dropout import Dropout
 from regard.training import checkpoints, final_weights
 from regard.training.config import TrainingConfig
 from regard.training.layer_decay import layer_scales
-from regard.training.learner import Learner
+from regard.training.learner import Learner, Teacher
 from regard.training.machine import Ranks, choose_precision
 from regard.training.observers import Observers
-from regard.training.stopping import Interrupted, stop_signals
+from regard.training.stopping import Interrupted, StopRequest, stop_signals
 
 TASK_STATE = "task//"  # before the names of tensors that a task keeps from step to step
 AHEAD = 2  # batches that are made before they are needed, where that takes time
@@ -74,6 +74,7 @@ class Loop:
     device: torch.device
     ranks: Ranks = field(default_factory=Ranks)
     observers: Observers = field(default_factory=Observers)
+    teacher: Teacher | None = None
 
     def __post_init__(self) -> None:
         if not self.task.additive and (self.config.accumulate > 1 or self.ranks.world > 1):
@@ -82,13 +83,14 @@ class Loop:
                 "set training.accumulate = 1 and run one process"
             )
         self.progress = Progress()
+        self.stopping = StopRequest()
         self.collating = 0.0  # seconds spent on the next step's batches, which are part of what it takes
         self.precision = choose_precision(self.config.precision, self.device)
         self.optimizer = self.config.optimizer.build(self.model, self.config.learning_rate)
         if self.config.layer_decay < 1:
             self.optimizer.set_learning_rate_shares(layer_scales(self.model, self.config.layer_decay))
         self.names = {parameter: name for name, parameter in self.model.named_parameters()}
-        self.learner: Any = Learner(self.model, self.task)
+        self.learner: Any = Learner(self.model, self.task, self.teacher)
         if self.config.compile:  # graphs for one shape are faster, and where shapes vary compiled again and again
             self.learner = torch.compile(self.learner, dynamic=None if self.task.static_shapes else True)
         for module in self.model.modules():
@@ -103,7 +105,7 @@ class Loop:
         """Trains until the last step, an early stop, or an interruption (which saves first)."""
         self.observers.on_start(self.config.steps, self.progress.step)
         self.warn_unused_settings()
-        with stop_signals() as stopping:
+        with stop_signals() as self.stopping:
             for batch in self.batches():
                 self.step(batch)
                 if self.progress.step % self.config.validate_every == 0 or self.is_over:
@@ -112,7 +114,7 @@ class Loop:
                     self.save()
                 if self.is_over:
                     break
-                if self.ranks.any(stopping.is_set()):
+                if self.ranks.any(self.stopping.is_set()):
                     if self.progress.step % self.config.checkpoint_every:
                         self.save()
                     raise Interrupted(self.progress.step)
@@ -303,6 +305,8 @@ class Loop:
         own = batches[self.ranks.rank :: self.ranks.world]
         share = 1 if own else 0
         for indices in own or batches[:1]:  # a rank without work must still send the same names
+            if self.stopping.is_new():
+                self.observers.on_message("stopping once this is measured and saved; Ctrl-C again stops at once")
             sums = self.sums(self.task.collate(examples.at(indices)))
             for name, value in sums.sums.items():
                 totals[name] = totals.get(name, 0.0) + float(value) * share

@@ -17,10 +17,23 @@ class Interrupted(Exception):
         self.step = step
 
 
+class StopRequest(threading.Event):
+    """Whether somebody wants training to stop."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.was_told = False
+
+    def is_new(self) -> bool:
+        """True once after the request, so that what takes long can say that it was heard."""
+        is_new, self.was_told = self.is_set() and not self.was_told, self.is_set()
+        return is_new
+
+
 @contextmanager
-def stop_signals() -> Iterator[threading.Event]:
+def stop_signals() -> Iterator[StopRequest]:
     """Ctrl-C and SIGTERM are answered at the end of the step; a second Ctrl-C is obeyed at once."""
-    event = threading.Event()
+    event = StopRequest()
 
     def ask(number: int, frame: FrameType | None) -> None:
         if event.is_set() and number == signal.SIGINT:

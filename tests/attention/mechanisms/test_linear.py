@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.attention import AttentionContext, formulas, prefix_sums
-from regard.attention.masks import CAUSAL, EVERYTHING, Mask, inside_segments
+from regard.attention.masks import CAUSAL, EVERYTHING
 from regard.attention.mechanisms.linear import SumsCache
 from regard.attention.mechanisms.performer import RandomFeatures, orthogonal_rows, redraw_features
 from regard.core.errors import OptionError, RecipeError
@@ -26,17 +26,7 @@ TABLES: list[dict[str, Any]] = [
     {"kind": "linear", "features": "softmax"},
     {"kind": "performer", "features": 13},
 ]
-PADDING = Mask(lengths_B=torch.tensor([9, 17]))
-MASKS = {
-    "everything": EVERYTHING,
-    "causal": CAUSAL,
-    "padding": PADDING,
-    "causal and padding": CAUSAL & PADDING,
-    "an empty text": Mask(lengths_B=torch.tensor([0, 4])),
-    "segments": CAUSAL & inside_segments(torch.arange(LENGTH).expand(BATCH, -1) // 5),
-    "given": Mask(dense_BHTS=torch.arange(LENGTH)[:, None] % 3 == torch.arange(LENGTH) % 3),
-    "a window besides": Mask(window=3),
-}
+MASKS = asking.masks((9, LENGTH), LENGTH, 5, torch.arange(LENGTH)[:, None] % 3 == torch.arange(LENGTH) % 3)
 
 
 @pytest.fixture(params=TABLES, ids=lambda table: "-".join(map(str, table.values())))

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from regard.attention import MECHANISMS, AttentionContext
-from regard.attention.masks import CAUSAL, EVERYTHING, Mask, inside_segments
+from regard.attention.masks import CAUSAL, EVERYTHING, Mask
 from regard.attention.mechanisms import neighbourhood, sparse_pattern
 from regard.attention.mechanisms.block_pattern import BlockPattern, bigbird_layout, given_layout
 from regard.attention.rolling import RollingCache
@@ -70,20 +70,8 @@ def asked(length: int = LENGTH, seed: int = 5) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def masks() -> dict[str, Mask]:
-    padding = Mask(lengths_B=torch.tensor([17, 29]))
-    segments = inside_segments(torch.arange(LENGTH).expand(BATCH, -1) // 11)
-    given = Mask(dense_BHTS=torch.rand(1, HEADS, LENGTH, LENGTH, generator=torch.Generator().manual_seed(1)) > 0.4)
-    return {
-        "everything": EVERYTHING,
-        "causal": CAUSAL,
-        "padding": padding,
-        "causal and padding": CAUSAL & padding,
-        "an empty text": Mask(lengths_B=torch.tensor([0, 20])),
-        "segments": CAUSAL & inside_segments(torch.arange(LENGTH).expand(BATCH, -1) // 11),
-        "segments both ways": segments,
-        "given": given,
-        "a window besides": Mask(window=3),
-    }
+    given = torch.rand(1, HEADS, LENGTH, LENGTH, generator=torch.Generator().manual_seed(1)) > 0.4
+    return asking.masks((17, LENGTH), LENGTH, 11, given)
 
 
 @pytest.mark.parametrize("biased", [False, True])

@@ -13,7 +13,7 @@ from regard.core.config import parse
 from regard.core.errors import DataError
 from regard.data import DATA
 from regard.data.corpus import Corpus
-from regard.data.discovery.found import Discovery, Wishes
+from regard.data.discovery.found import Discovery, Hints
 from regard.data.discovery.looking import discover
 from regard.data.ledger import Ledger
 from regard.data.modalities.series.series import SeriesSplit
@@ -27,9 +27,9 @@ def write(folder: Path, files: Mapping[str, str | bytes]) -> None:
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
-def look(folder: Path, *names: str, **wishes: str) -> Discovery:
+def look(folder: Path, *names: str, **hints: str) -> Discovery:
     """What is found in files of a folder; it must be read as it was told."""
-    found = discover([folder / name for name in names or ("",)], Wishes(**wishes))
+    found = discover([folder / name for name in names or ("",)], Hints(**hints))
     corpus = load(found)
     corpus.ledger.check()
     if isinstance(corpus.splits["train"][0], SeriesSplit):  # rows are counted, and a series is one part of a split
@@ -47,9 +47,9 @@ def load(found: Discovery) -> Corpus[Any]:
     return part.load(1, Ledger())  # type: ignore[attr-defined]
 
 
-def refusal(folder: Path, *names: str, **wishes: str) -> str:
+def refusal(folder: Path, *names: str, **hints: str) -> str:
     with pytest.raises(DataError) as caught:
-        discover([folder / name for name in names or ("",)], Wishes(**wishes))
+        discover([folder / name for name in names or ("",)], Hints(**hints))
     return str(caught.value)
 
 

@@ -125,9 +125,16 @@ def test_graphs_in_json_whose_label_is_not_clear_are_asked_about(tmp_path: Path)
     assert look(tmp_path, "graphs.jsonl", label_column="colour").labels == {"a": 40, "b": 40}
 
 
-def test_one_graph_in_tables_is_told(tmp_path: Path) -> None:
-    write(tmp_path, {"g/nodes.csv": "id,kind\n1,a\n2,b\n", "g/edges.csv": "source,target\n1,2\n"})
-    assert "is one graph in tables of nodes and edges" in refusal(tmp_path, "g")
+def test_one_graph_is_told_with_a_recipe_to_start_from(tmp_path: Path) -> None:
+    write(tmp_path, {
+        "g/nodes.csv": "id,kind\n1,a\n2,b\n", "g/edges.csv": "source,target\n1,2\n",
+        "c/cites.content": "p 0 1 x\nq 1 1 y\n", "c/cites.cites": "p q\n",
+        "one.json": json.dumps({"nodes": [{"id": 1, "label": "a"}, {"id": 2, "label": "b"}], "edges": [[1, 2]]}),
+    })  # fmt: skip
+    for name in ("g", "c", "one.json"):
+        message = refusal(tmp_path, name)
+        assert "one graph, and from files alone only graphs with a class or a number each are learned from" in message
+        assert "regard recipes show cora" in message
 
 
 # -- numbers ----------------------------------------------------------------------------------------------------

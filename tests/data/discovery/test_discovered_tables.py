@@ -198,6 +198,17 @@ def test_a_label_of_its_own_for_every_row_is_refused_with_advice(tmp_path: Path)
     assert "--task translation --source-column X --target-column name" in message
 
 
+@pytest.mark.parametrize("value", ["L{0}", "amber{0} birch{0}x"])
+def test_columns_called_label_that_hold_none_are_asked_about(value: str, tmp_path: Path) -> None:
+    """Neither left out in silence, for a language model, nor taken for texts to be written."""
+    write(tmp_path, {"a.csv": "text,label\n" + "".join(f"{sentence(n)},{value.format(n)}\n" for n in range(300))})
+    message = refusal(tmp_path, "a.csv")
+    assert "'label' is called as labels are, but 300 of 300 values are different" in message
+    assert "  --task language-model --text-column text" in message
+    assert look(tmp_path, "a.csv", task="language-model", text_column="text").data["text"] == "text"
+    assert look(tmp_path, "a.csv", task="translation").data["target_column"] == "label"
+
+
 def test_tables_of_numbers_and_of_objects_are_told_for_what_they_are(tmp_path: Path) -> None:
     numbers = "label,a,b\n" + "".join(f"{n % 3},{n * 1.7:.2f},{n * 2.3:.2f}\n" for n in range(90))
     write(tmp_path, {"a.csv": numbers})
@@ -207,6 +218,15 @@ def test_tables_of_numbers_and_of_objects_are_told_for_what_they_are(tmp_path: P
     message = refusal(tmp_path, "b.jsonl")
     assert "'translation' holds lists or objects, and no column has texts" in message
     assert "jq -c '.translation' b.jsonl > flat.jsonl" in message
+
+
+def test_two_texts_that_are_a_pair_by_their_names_are_translated_whatever_numbers_are_beside(tmp_path: Path) -> None:
+    rows = [f"{sentence(n)},{sentence(n)[::-1]},{n * 1.7:.1f}" for n in range(60)]
+    write(tmp_path, {"a.csv": "\n".join(["word,pronunciation,frequency", *rows])})
+    found = look(tmp_path, "a.csv")
+    assert (found.task, found.data["target_column"]) == ("translation", "pronunciation")
+    assert "not used: frequency" in told(found)
+    assert look(tmp_path, "a.csv", text_column="word").task == "regression"
 
 
 def test_names_of_a_pair_go_before_what_its_columns_look_like(tmp_path: Path) -> None:
@@ -219,7 +239,7 @@ def test_names_of_a_pair_go_before_what_its_columns_look_like(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("wishes", "message"),
+    ("hints", "message"),
     [
         ({"label_column": "lable"},
          "no column 'lable' (did you mean 'label'?), which --label-column names; it has: text,"),
@@ -234,9 +254,9 @@ def test_names_of_a_pair_go_before_what_its_columns_look_like(tmp_path: Path) ->
         ({"source_column": "text", "target_column": "text"}, "--source-column and --target-column both name 'text'"),
     ],
 )
-def test_wishes_that_do_not_fit_are_refused(wishes: dict[str, str], message: str, tmp_path: Path) -> None:
+def test_wishes_that_do_not_fit_are_refused(hints: dict[str, str], message: str, tmp_path: Path) -> None:
     write(tmp_path, {"a.csv": table(40)})
-    assert message in refusal(tmp_path, "a.csv", **wishes)
+    assert message in refusal(tmp_path, "a.csv", **hints)
 
 
 # -- what is wrong ----------------------------------------------------------------------------------------------

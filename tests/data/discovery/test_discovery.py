@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from regard.data.discovery.found import Spread, Wishes, percent
-from regard.data.discovery.given import Given, role_of, without_role
+from regard.data.discovery.found import Hints, LengthSummary, percent
+from regard.data.discovery.given import GivenFiles, role_of, without_role
 from regard.data.discovery.looking import discoverers
 from regard.data.discovery.measuring import EvenSample, Repeats, text_facts
 from tests.data.discovery.looked import write
@@ -52,7 +52,7 @@ def test_a_sample_of_large_things_is_smaller() -> None:
 
 def test_lengths_scripts_and_words_are_those_of_the_texts() -> None:
     facts = text_facts("side", ["a bb ccc", "a \u0436\u0436", "\u00aa"], 30)
-    assert facts.words == Spread(2, 2.0, 3, 3, 3)
+    assert facts.words == LengthSummary(2, 2.0, 3, 3, 3)
     assert facts.characters.longest == 8
     assert (facts.distinct_words, facts.words_measured) == (5, 6)
     assert facts.word_length == pytest.approx((1 + 2 + 3 + 1 + 2 + 1) / 6)
@@ -89,6 +89,6 @@ def test_no_discoverer_trips_over_files_that_it_does_not_know(tmp_path: Path) ->
     write(tmp_path, {f"{folder}{name}": held for name, held in ODD.items() for folder in ("", "a/", "b/c/")})
     groups = [[tmp_path], [tmp_path / "train.de", tmp_path / "train.en"], *([tmp_path / name] for name in ODD)]
     for paths in groups:
-        named = Given.of(paths)
+        named = GivenFiles.of(paths)
         for one in discoverers():
-            assert one.recognises(named, Wishes()) in (True, False)
+            assert one.recognises(named, Hints()) in (True, False)

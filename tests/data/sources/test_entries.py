@@ -13,10 +13,10 @@ from regard.core.config import parse
 from regard.core.errors import DataError, RecipeError
 from regard.data import DATA
 from regard.data.corpus import Corpus, Pair
-from regard.data.examples import Asked, Labelled, Reference, Tagged, Unlabelled
+from regard.data.examples import Labelled, QuestionExample, Reference, Tagged, Unlabelled
 from regard.data.ledger import Ledger
 from regard.data.sources.entries import Entry, matching
-from regard.data.texts import HeldText, Text, documents
+from regard.data.texts import Text, TextInMemory, documents
 
 
 def row(**cells: str) -> str:
@@ -60,7 +60,7 @@ def words(corpus: Corpus[Any], split: str = "train") -> list[str]:
         Labelled: lambda one: one.text,
         Unlabelled: lambda one: one.text,
         Tagged: lambda one: one.words[0],
-        Asked: lambda one: one.context,
+        QuestionExample: lambda one: one.context,
     }
     return ["".join(one.blocks()).strip() if isinstance(one, Text) else told[type(one)](one)
             for one in corpus.splits[split]]  # fmt: skip
@@ -299,7 +299,7 @@ def test_the_name_of_a_folder_is_no_pattern(kind: str, tmp_path: Path) -> None:
         Labelled("a", "x", "b"),
         Unlabelled("a", 3, "f"),
         Tagged(("a", "b"), ("X", "Y"), 3, "f"),
-        Asked("q", "c d", (Reference("c", 0), Reference("d", 2)), 3, "f"),
+        QuestionExample("q", "c d", (Reference("c", 0), Reference("d", 2)), 3, "f"),
     ],
 )
 def test_an_example_is_the_same_after_a_way_through_json(example: Any) -> None:
@@ -315,12 +315,12 @@ def test_anything_can_be_labelled() -> None:
 
 def test_texts_of_examples_are_documents_and_pairs_are_none() -> None:
     labelled = Corpus({"train": (Labelled("a", "x", "b", line=1, origin="f"),)}, Ledger())
-    assert documents(labelled).splits["train"] == (HeldText("f", "a"), HeldText("f", "b"))
+    assert documents(labelled).splits["train"] == (TextInMemory("f", "a"), TextInMemory("f", "b"))
     with pytest.raises(DataError, match=r"learns from running text, and the split 'train' has Pairs; choose data"):
         documents(Corpus({"train": (Pair("a", "b"),)}, Ledger()))
     with pytest.raises(DataError, match="weights of files have no effect"):
         documents(Corpus({"train": (Labelled("a", "x"),)}, Ledger(), weights=(2.0,)))
-    given = Corpus({"train": (HeldText("f", "a"),)}, Ledger())
+    given = Corpus({"train": (TextInMemory("f", "a"),)}, Ledger())
     assert documents(given) is given
 
 
@@ -332,7 +332,7 @@ def test_texts_of_tables_are_read_by_name_and_by_number(tmp_path: Path) -> None:
     assert words(corpus) == ["one", "three", "four", "'five"]
     assert [(one.line, one.reason) for one in corpus.ledger.exceptions] == [(3, "no body")]
     held = documents(corpus).splits["train"]
-    assert held[1] == HeldText(str(tmp_path / "a.csv"), "three")
+    assert held[1] == TextInMemory(str(tmp_path / "a.csv"), "three")
 
 
 def test_labelled_tables_are_read_by_number_and_with_separators_of_their_own(tmp_path: Path) -> None:
@@ -387,7 +387,7 @@ def test_pairs_have_two_streams_of_texts_and_others_one() -> None:
     pairs = Corpus({"train": (Pair("a", "A"), Pair("b", "B"))}, Ledger())
     assert [list(stream) for stream in pairs.training_texts(joint=False)] == [["a", "b"], ["A", "B"]]
     assert [list(stream) for stream in pairs.training_texts(joint=True)] == [["a", "A", "b", "B"]]
-    asked = Corpus({"train": (Asked("q", "c"),)}, Ledger())
+    asked = Corpus({"train": (QuestionExample("q", "c"),)}, Ledger())
     assert [list(stream) for stream in asked.training_texts(joint=False)] == [["q", "c"]]
     with pytest.raises(DataError, match="a tokenizer learns from texts, and these examples"):
         Corpus({"train": (Picture(),)}, Ledger()).training_texts(joint=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from regard.core.errors import DataError
-from regard.data.examples import Asked
+from regard.data.examples import QuestionExample
 from regard.data.ledger import Ledger
 from regard.data.sources.files import Found
 from regard.data.sources.questions import QuestionFiles, WorldQuestions
@@ -17,7 +17,7 @@ from regard.data.sources.questions import QuestionFiles, WorldQuestions
 CONTEXT = "  Ada saw a cat. Bob saw a dog, and Ada left."
 
 
-def read(path: Path, **settings: Any) -> tuple[list[Asked], Ledger]:
+def read(path: Path, **settings: Any) -> tuple[list[QuestionExample], Ledger]:
     ledger = Ledger()
     part = QuestionFiles(train=str(path), **settings)
     found = part.read(Found(part.train[0], (path,)), "train", ledger)

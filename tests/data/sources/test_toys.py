@@ -12,7 +12,7 @@ SOLVE = {"copy": list, "reverse": lambda words: words[::-1], "sort": lambda word
 
 @pytest.mark.parametrize("problem", ["copy", "reverse", "sort"])
 def test_the_answer_is_right_and_the_gold_links_equal_symbols(problem):
-    corpus = Toy(problem=problem, symbols=31, minimum_length=2, maximum_length=7, train_size=101, validation_size=13,
+    corpus = Toy(problem=problem, symbols=31, min_length=2, max_length=7, train_size=101, validation_size=13,
                  test_size=17).load(5, Ledger())
     assert [len(corpus.splits[split]) for split in ("train", "validation", "test")] == [101, 13, 17]
     for pair in corpus.splits["train"]:
@@ -26,7 +26,7 @@ def test_the_answer_is_right_and_the_gold_links_equal_symbols(problem):
 
 def test_only_a_sorted_repetition_is_unsure():
     def gold(problem):
-        corpus = Toy(problem=problem, symbols=1, minimum_length=2, maximum_length=3, train_size=1, validation_size=1,
+        corpus = Toy(problem=problem, symbols=1, min_length=2, max_length=3, train_size=1, validation_size=1,
                      test_size=0).load(1, Ledger())
         return corpus.gold["validation"][0]
 
@@ -38,7 +38,7 @@ def test_only_a_sorted_repetition_is_unsure():
 
 @pytest.mark.parametrize("symbols, sizes", [(20, (500, 50, 50)), (3, (20, 10, 9))])
 def test_splits_are_disjoint_and_follow_the_seed(symbols, sizes):
-    part = Toy(symbols=symbols, minimum_length=1, maximum_length=3, train_size=sizes[0], validation_size=sizes[1],
+    part = Toy(symbols=symbols, min_length=1, max_length=3, train_size=sizes[0], validation_size=sizes[1],
                test_size=sizes[2])
     splits = part.load(7, Ledger()).splits
     every = [pair.source for pairs in splits.values() for pair in pairs]
@@ -50,9 +50,9 @@ def test_splits_are_disjoint_and_follow_the_seed(symbols, sizes):
 def test_wanting_more_than_there_is_and_lengths_in_disorder_are_refused():
     with pytest.raises(DataError, match="2 symbols in lengths 1 to 2 give only 6 different sequences, but 7"):
         sizes = {"train_size": 5, "validation_size": 1, "test_size": 1}
-        Toy(symbols=2, minimum_length=1, maximum_length=2, **sizes).load(1, Ledger())
-    with pytest.raises(RecipeError, match="minimum_length 5 is greater than maximum_length 4"):
-        parse(Toy, {"minimum_length": 5, "maximum_length": 4})
+        Toy(symbols=2, min_length=1, max_length=2, **sizes).load(1, Ledger())
+    with pytest.raises(RecipeError, match="min_length 5 is greater than max_length 4"):
+        parse(Toy, {"min_length": 5, "max_length": 4})
 
 
 def test_middle_asks_for_the_symbol_in_the_middle_alone():
@@ -66,7 +66,7 @@ def test_middle_asks_for_the_symbol_in_the_middle_alone():
 
 
 def test_recall_asks_for_what_followed_a_symbol_that_occurs_once():
-    corpus = Toy(problem="recall", symbols=31, minimum_length=3, maximum_length=12, train_size=301, validation_size=20,
+    corpus = Toy(problem="recall", symbols=31, min_length=3, max_length=12, train_size=301, validation_size=20,
                  test_size=0).load(5, Ledger())
     places = set()
     for pair in corpus.splits["train"]:
@@ -83,8 +83,8 @@ def test_recall_asks_for_what_followed_a_symbol_that_occurs_once():
 
 
 def test_recall_refuses_what_cannot_be_asked():
-    with pytest.raises(RecipeError, match="recall needs a minimum_length of 3"):
-        parse(Toy, {"problem": "recall", "minimum_length": 2})
+    with pytest.raises(RecipeError, match="recall needs a min_length of 3"):
+        parse(Toy, {"problem": "recall", "min_length": 2})
     with pytest.raises(DataError, match="recall found only 0 different questions with 1 symbols, but 30 are wanted"):
-        Toy(problem="recall", symbols=1, minimum_length=3, maximum_length=90, train_size=10, validation_size=10,
+        Toy(problem="recall", symbols=1, min_length=3, max_length=90, train_size=10, validation_size=10,
             test_size=10).load(1, Ledger())

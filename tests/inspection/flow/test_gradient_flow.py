@@ -25,7 +25,7 @@ from regard.inspection.flow.gradients import (
     path_of,
     random_batch,
 )
-from regard.layers.cells import Cell, GruConfig, LstmConfig, RnnConfig
+from regard.layers.recurrent.cells import Cell, GruConfig, LstmConfig, RnnConfig
 from regard.runs.recipe import Recipe
 
 PORTS = text_ports(13, 17)

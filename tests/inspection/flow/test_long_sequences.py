@@ -11,7 +11,7 @@ TINY["Transformer"]["feed_forward"] = {"kind": "plain", "width": 32}
 
 def test_every_family_is_trained_at_every_length() -> None:
     told: list[str] = []
-    found = long_sequences("recall", (4, 7), TINY, steps=3, batch_tokens=64, examples=60, told=told.append)
+    found = long_sequences("recall", (4, 7), TINY, steps=3, batch_tokens=64, examples=60, report=told.append)
     assert told == [f"{family}: recall of {length} symbols" for family in TINY for length in (4, 7)]
     assert list(found.accuracies) == list(TINY)
     assert all(0 <= accuracy <= 1 for curve in found.accuracies.values() for accuracy in curve)
@@ -30,5 +30,5 @@ def test_the_recipes_are_whole_at_both_ends() -> None:
     for length in (10, 500):
         for problem in ("copy", "middle", "recall"):
             made = Recipe.of(recipe(problem, length, FAMILIES["GRU"], 300, 2048, 4000, 1))  # type: ignore[arg-type]
-            assert (made.data.minimum_length, made.data.maximum_length) == (length, length)  # type: ignore[attr-defined]
+            assert (made.data.min_length, made.data.max_length) == (length, length)  # type: ignore[attr-defined]
             assert made.task.max_length >= length + 2  # type: ignore[attr-defined]

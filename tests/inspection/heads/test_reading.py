@@ -120,7 +120,7 @@ def test_a_split_is_asked_as_the_task_reads_it(tmp_path: Path) -> None:
     writes = saved({**WRITER, "data": data, "model": WRITERS["gpt"]}, tmp_path / "gpt")
     found = split_probes(writes, "validation", examples=3)
     assert len(found) == 3
-    assert found[0].inputs.values.shape[1] == writes.task.config.context
+    assert found[0].inputs.values.shape[1] == writes.task.config.max_length
     assert found[0].expected[:-1] == tokens(found[0])[1:]
     guesses = saved({**MASKED, "data": data}, tmp_path / "bert")
     shown = split_probes(guesses, "validation", examples=4)

@@ -203,4 +203,4 @@ def test_a_page_is_one_file() -> None:
 
 def test_every_script_of_the_folder_is_on_a_page() -> None:
     folder = Path(gathering.__file__).parent / "assets"
-    assert {path.name for path in folder.glob("*.js")} == {*LOOK_SCRIPTS, *IDEA_SCRIPTS}
+    assert {path.relative_to(folder).as_posix() for path in folder.rglob("*.js")} == {*LOOK_SCRIPTS, *IDEA_SCRIPTS}

@@ -22,7 +22,7 @@ from regard.inspection.reports.writing_page import writing_page
 TREE: dict[str, Any] = {
     "tokenizer": {"kind": "character"},
     "model": {"kind": "gpt", "layers": 2, "width": 12, "heads": 3},
-    "task": {"kind": "language-model", "context": 16, "sample": 0},
+    "task": {"kind": "language-model", "max_length": 16, "sample": 0},
     "training": {"steps": 4, "batch_tokens": 64, "learning_rate": 1e-2, "validate_every": 2, "log_every": 1},
     "decoding": {"kind": "sampling"},
 }

@@ -38,9 +38,7 @@ class Blockwise(MatrixMechanism):
         super().__init__()
         self.block = block
 
-    def forward(
-        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
-    ) -> Tensor:
+    def read(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
         if not by_hand(bias):
             return scaled_dot_attention(q_BHTK, k_BHSK, v_BHSV, mask, bias)
         q_BHTK, k_BHSK, v_BHSV = _one_type(q_BHTK, k_BHSK, v_BHSV)

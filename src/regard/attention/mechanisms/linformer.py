@@ -11,7 +11,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from regard.attention import AttentionContext, MechanismPart
-from regard.attention.cache import Cache
+from regard.attention.cache import AttentionCache, Cache
 from regard.attention.masks import EVERYTHING, Mask
 from regard.attention.softmax import scaled_dot_attention
 from regard.core.errors import NoMatrix, OptionError, RecipeError
@@ -37,8 +37,9 @@ class Linformer(nn.Module):
         self.for_values_RS = nn.Parameter(torch.randn(rows, max_length) / math.sqrt(max_length))
 
     def forward(
-        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
-    ) -> Tensor:
+        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None,
+        cache: AttentionCache | None = None,
+    ) -> Tensor:  # fmt: skip
         keys = k_BHSK.shape[-2]
         self._check(keys, mask, bias)
         if mask.lengths_B is not None:

@@ -31,18 +31,16 @@ class TopK(MatrixMechanism):
         super().__init__()
         self.keys = keys
 
-    def forward(
-        self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None
-    ) -> Tensor:
+    def read(self, q_BHTK: Tensor, k_BHSK: Tensor, v_BHSV: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:
         queries = q_BHTK.shape[-2]
         if queries <= ROWS or torch.compiler.is_compiling():
-            return super().forward(q_BHTK, k_BHSK, v_BHSV, mask, bias)
+            return super().read(q_BHTK, k_BHSK, v_BHSV, mask, bias)
         parts = []
         for start in range(0, queries, ROWS):
             rows = slice(start, min(start + ROWS, queries))
             beside = bias if bias is None or bias.shape[-2] == 1 else bias[..., rows, :]
             asked = (q_BHTK[:, :, rows], k_BHSK, v_BHSV, mask.part(rows), beside)
-            parts.append(checkpoint(super().forward, *asked, use_reentrant=False))
+            parts.append(checkpoint(super().read, *asked, use_reentrant=False))
         return torch.cat(parts, dim=-2)
 
     def weights(self, q_BHTK: Tensor, k_BHSK: Tensor, mask: Mask, bias: Tensor | None = None) -> Tensor:

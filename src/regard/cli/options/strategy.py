@@ -71,14 +71,14 @@ def _named(
     if greedy:
         if n_best > 1:
             raise OptionError("--greedy returns one answer; use --beam N or --temperature T with --n-best")
-        return parse(Greedy, _kept(default, "greedy"), where)
+        return parse(Greedy, _kept(default, Greedy), where)
     if sampling:
         given = {name: value for name, value in {**sampled, "seed": seed}.items() if value is not None}
-        return parse(Sampling, {**_kept(default, "sampling"), **given, **answers}, where)
+        return parse(Sampling, {**_kept(default, Sampling), **given, **answers}, where)
     if beam:
         if n_best > beam:
             raise OptionError(f"--beam {beam} keeps {beam} answers and --n-best wants {n_best}; give --beam {n_best}")
-        return parse(Beam, {**_kept(default, "beam"), "size": beam, "n_best": max(n_best, 1)}, where)
+        return parse(Beam, {**_kept(default, Beam), "size": beam, "n_best": max(n_best, 1)}, where)
     if n_best > 1 and not isinstance(default, Beam | Sampling):
         raise OptionError(
             f"this run's own decoding is {default.kind}, which returns one answer; "
@@ -92,7 +92,7 @@ def _named(
     return default.model_copy(update={**drawn, **alone})
 
 
-def _kept(default: Any, kind: str) -> dict[str, Any]:
+def _kept(default: Strategy, wanted: type[Strategy]) -> dict[str, Any]:
     """What the recipe says and the options do not: all of its own way of decoding, of another the limit alone."""
     held = default.model_dump()
-    return held if default.kind == kind else {"max_length": held["max_length"]}
+    return held if isinstance(default, wanted) else {"max_length": held["max_length"]}

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from regard.cli.console import escape_markup, notes, say
-from regard.cli.predicting.output import Output
+from regard.cli.console import escape_markup
 from regard.cli.predicting.rendering import marked
 from regard.core.errors import OptionError
 
@@ -44,25 +43,11 @@ class Steps:
         return {"inputs": one.text, "outputs": alone, "forecasts": as_data(answer)}
 
 
-class WithFigure:
-    """Another output, and a figure of all answers when they are there."""
+def draw_forecasts(answered: Sequence[Answered], file: Path) -> None:
+    from regard.inspection.figures.forecasts import forecast_figure
 
-    def __init__(self, output: Output, file: Path) -> None:
-        self.output, self.file = output, file
-        self.seen: list[Answered] = []
-
-    def write(self, answered: Sequence[Answered]) -> None:
-        self.output.write(answered)
-        self.seen += answered
-
-    def close(self) -> None:
-        from regard.inspection.figures.forecasts import forecast_figure
-
-        self.output.close()
-        if self.seen:
-            names = [Path(one.text).name for one in self.seen]
-            forecast_figure(names, [cast("NumbersAnswer", one.answers[0]) for one in self.seen]).save(self.file)
-            say(escape_markup(f"figure: {self.file}"), to=notes)
+    names = [Path(one.text).name for one in answered]
+    forecast_figure(names, [cast("NumbersAnswer", one.answers[0]) for one in answered]).save(file)
 
 
 def check_figure(file: Path) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
-from regard.cli.console import discard_output, write_json
+from regard.cli.console import discard_output, escape_markup, notes, say, write_json
 from regard.cli.predicting.answering import Answered
 from regard.cli.predicting.rendering import Rendering
 from regard.core.errors import DataError
@@ -53,6 +54,24 @@ class JsonLines:
 
     def close(self) -> None:
         pass
+
+
+class WithFigure:
+    """Another output, and a figure of all answers when they are there: ``draw`` writes it to ``file``."""
+
+    def __init__(self, output: Output, draw: Callable[[Sequence[Answered], Path], None], file: Path) -> None:
+        self.output, self.draw, self.file = output, draw, file
+        self.seen: list[Answered] = []
+
+    def write(self, answered: Sequence[Answered]) -> None:
+        self.output.write(answered)
+        self.seen += answered
+
+    def close(self) -> None:
+        self.output.close()
+        if any(one.answers for one in self.seen):
+            self.draw(self.seen, self.file)
+            say(escape_markup(f"figure: {self.file}"), to=notes)
 
 
 class JsonObject:

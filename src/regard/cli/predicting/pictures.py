@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from regard.cli.console import escape_markup, notes, say
-from regard.cli.predicting.output import Output
 from regard.core.errors import OptionError
 
 if TYPE_CHECKING:
@@ -43,27 +41,13 @@ def check_picture(file: Path) -> None:
         raise OptionError(f"--figure is written as .png where pictures are continued; found {file.name!r}")
 
 
-class WithPictures:
-    """Another output, and a file with all pictures side by side when they are there."""
+def draw_side_by_side(grey: GreyLevels, answered: Sequence[Answered], file: Path) -> None:
+    """All pictures in one row."""
+    import numpy as np
+    from PIL import Image
 
-    def __init__(self, output: Output, grey: GreyLevels, file: Path) -> None:
-        self.output, self.grey, self.file = output, grey, file
-        self.seen: list[Answered] = []
-
-    def write(self, answered: Sequence[Answered]) -> None:
-        self.output.write(answered)
-        self.seen += answered
-
-    def close(self) -> None:
-        import numpy as np
-        from PIL import Image
-
-        self.output.close()
-        texts = [one.text + answer.text for one in self.seen for answer in one.answers]
-        if not texts:
-            return
-        between_HW = np.full((self.grey.rows, BETWEEN), 255, np.uint8)
-        parts: list[Any] = [part for text in texts for part in (between_HW, self.grey.pixels(text))][1:]
-        large_HW = np.kron(np.concatenate(parts, axis=1), np.ones((ENLARGED, ENLARGED), np.uint8))
-        Image.fromarray(large_HW).save(self.file)
-        say(escape_markup(f"figure: {self.file}"), to=notes)
+    texts = [one.text + answer.text for one in answered for answer in one.answers]
+    between_HW = np.full((grey.rows, BETWEEN), 255, np.uint8)
+    parts: list[Any] = [part for text in texts for part in (between_HW, grey.pixels(text))][1:]
+    large_HW = np.kron(np.concatenate(parts, axis=1), np.ones((ENLARGED, ENLARGED), np.uint8))
+    Image.fromarray(large_HW).save(file)

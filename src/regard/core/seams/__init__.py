@@ -1,6 +1,6 @@
 """The seams of the house, each a Protocol with its law; what passes through them is in the files beside this folder."""
 
-from regard.core.seams.attention import Mechanism, Position, ReadsProducts
+from regard.core.seams.attention import Mechanism, Position, ReadsProducts, SharesKeys
 from regard.core.seams.bodies import (
     Body,
     GuessesWords,
@@ -41,6 +41,7 @@ __all__ = [
     "ReadsArrays",
     "ReadsProducts",
     "RelatesTexts",
+    "SharesKeys",
     "max_length_of",
     "max_lengths_of",
     "reads_segments",

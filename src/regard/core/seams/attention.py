@@ -63,6 +63,13 @@ class ReadsProducts(Protocol):
     reads_products: bool
 
 
+@runtime_checkable
+class SharesKeys(Protocol):
+    """A mechanism that takes a place's query and key for one vector, as shared heads make them."""
+
+    shares_keys: bool
+
+
 class Position(Protocol):
     """Where a token stands. Any of the three may do nothing; a model calls all three and asks no questions.
 

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
     from regard.core.metrics import Details
     from regard.core.probe import Probe
-    from regard.core.seams.task import Session
+    from regard.core.seams.task import Session, Sums
     from regard.core.yardsticks import Yardstick
     from regard.data.corpus import Corpus, Pair
     from regard.decoding.engine import TorchEngine
+    from regard.layers.losses.distillation import Softening
     from regard.tasks.masked.filling import Filling
     from regard.tasks.metrics.bleu import Comparison
     from regard.tasks.running.continuation import Continuation
@@ -31,6 +32,19 @@ class HasHead(Protocol):
     """Its model is a body with a head, which takes the place of the body's own output layers."""
 
     def head(self, body: Any) -> nn.Module: ...
+
+
+@runtime_checkable
+class Distils(Protocol):
+    """Can learn from another model of the same task beside its examples."""
+
+    def check_taught(self, teacher: Any) -> None:
+        """Refuses a task whose answers are others, and settings that would have no effect beside a teacher."""
+        ...
+
+    def distilled(self, model: Any, teacher: Any, batch: Any, softening: Softening) -> Sums:
+        """The sums of training with that model beside."""
+        ...
 
 
 @runtime_checkable

@@ -31,7 +31,7 @@ class Modality(Protocol):
         ...
 
     @property
-    def at_once(self) -> int:
+    def batch_positions(self) -> int:
         """Positions of a batch when inputs are answered or scored."""
         ...
 
@@ -128,6 +128,16 @@ class CutsWindows(Modality, Protocol):
     def values(self, item: Any) -> np.ndarray:
         """values_NC of an item, as they are read: normalised, and filled where one is missing."""
         ...
+
+
+@runtime_checkable
+class MixesLengths(Protocol):
+    """A modality whose training batches hold inputs of any size, if it ``mixes_lengths``. Others hold inputs that are
+    alike in length, which costs less padding; where the size tells much of the answer, as of a molecule, such a batch
+    would have one answer alone."""
+
+    @property
+    def mixes_lengths(self) -> bool: ...
 
 
 @runtime_checkable

@@ -22,6 +22,20 @@ class WritesResidual(Protocol):
 
 
 @runtime_checkable
+class CarriesStream(Protocol):
+    """A layer whose output is the residual stream behind it, so that inspection may measure it there."""
+
+    carries_stream: bool
+
+
+@runtime_checkable
+class HasActivations(Protocol):
+    """A feed-forward network that names the module in it whose output are its inner activations, one a hidden unit."""
+
+    activations: str
+
+
+@runtime_checkable
 class StacksMatrices(Protocol):
     """A module in which several matrices stand on one another in one parameter (W_q, W_k, W_v).
 

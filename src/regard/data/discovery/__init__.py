@@ -11,10 +11,11 @@ DISCOVERERS = (
     "regard.data.discovery.files.tagged_columns:TaggedColumns",
     "regard.data.discovery.tables.timed:TimedTables",
     "regard.data.discovery.tables.table_data:Tables",
-    "regard.data.discovery.files.class_folders:PictureFolders",
-    "regard.data.discovery.files.class_folders:SoundFolders",
+    "regard.data.discovery.files.class_folders:picture_folders",
+    "regard.data.discovery.files.class_folders:sound_folders",
     "regard.data.discovery.files.parallel:ParallelFiles",
     "regard.data.discovery.files.class_folders:TextFolders",
     "regard.data.discovery.files.running_text:RunningText",
 )
-"""Kinds of data in the order in which they are asked whether they recognise themselves, each ``module:Class``."""
+"""What makes each kind of data, ``module:name``, in the order in which they are asked whether they recognise
+themselves."""

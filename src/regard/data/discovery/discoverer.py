@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from regard.data.discovery.found import Discovery, Wishes
-from regard.data.discovery.given import Given
+from regard.data.discovery.found import Discovery, Hints
+from regard.data.discovery.given import GivenFiles
 
 
 class Discoverer(Protocol):
@@ -14,8 +14,8 @@ class Discoverer(Protocol):
 
     what: str  # "a table of rows and columns"
     tasks: tuple[str, ...]  # that can be learned from it, the usual one first
-    columns: tuple[str, ...] = ()  # the wishes for columns that mean something in it
+    columns: tuple[str, ...] = ()  # the hints for columns that mean something in it
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool: ...
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool: ...
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery: ...
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery: ...

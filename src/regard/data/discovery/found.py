@@ -1,4 +1,4 @@
-"""What a user wishes and what was found in files: wishes, facts, and a discovery."""
+"""What a user hints and what was found in files: hints, facts, and a discovery."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class Hints:
     """What the user has said already; "" where nothing was said. Columns are names, or numbers counted from 1."""
 
     task: str = ""
@@ -21,16 +21,16 @@ class Wishes:
     label_column: str = ""
 
     def columns(self) -> dict[str, str]:
-        """The columns that are named, by the name of the wish."""
+        """The columns that are named, by the name of the hint."""
         return {name: value for name, value in asdict(self).items() if value and name != "task"}
 
 
 def option(name: str) -> str:
-    """How a wish is written on the command line."""
+    """How a hint is written on the command line."""
     return f"--{name.replace('_', '-')}"
 
 
-class Spread(NamedTuple):
+class LengthSummary(NamedTuple):
     """How a length is distributed."""
 
     median: int = 0
@@ -71,8 +71,8 @@ class TextFacts:
     name: str
     examples: int
     measured: int
-    words: Spread
-    characters: Spread
+    words: LengthSummary
+    characters: LengthSummary
     distinct: int  # different texts, of all
     alphabet: int  # different characters
     characters_total: int  # of all, estimated where not all were measured
@@ -124,7 +124,7 @@ class SoundFacts:
     name: str
     examples: int
     rates: Mapping[int, int]  # samples a second, the most frequent first
-    milliseconds: Spread
+    milliseconds: LengthSummary
 
     def sentences(self) -> tuple[str, ...]:
         rates = ", ".join(f"{rate:,} Hz ({count:,})" for rate, count in self.rates.items())
@@ -141,7 +141,7 @@ class SeriesFacts:
     name: str
     examples: int  # series with classes; steps that are learned from where one goes on
     channels: tuple[str, ...]
-    steps: Spread
+    steps: LengthSummary
     step: str = ""  # what lies between two values, in words; "": unknown
     season: int = 0  # steps after which things recur, as the times say; 0: unknown
 
@@ -160,8 +160,8 @@ class GraphFacts:
 
     name: str
     examples: int
-    nodes: Spread
-    edges: Spread
+    nodes: LengthSummary
+    edges: LengthSummary
 
     def sentences(self) -> tuple[str, ...]:
         nodes, edges = self.nodes, self.edges

@@ -23,7 +23,7 @@ SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenFiles:
     """What was named: files and folders in the order of the command line, and the files that are found by it."""
 
     paths: tuple[Path, ...]
@@ -31,7 +31,7 @@ class Given:
     aside: tuple[Path, ...] = ()  # notes in folders: README, LICENSE
 
     @classmethod
-    def of(cls, paths: Iterable[Path]) -> Given:
+    def of(cls, paths: Iterable[Path]) -> GivenFiles:
         """One error for all that are not there, and for folders without a file."""
         named = tuple(Path(path).expanduser().absolute() for path in paths)
         if not named:
@@ -65,7 +65,7 @@ class Given:
         """The one folder that was named, where it was one and nothing else."""
         return self.paths[0] if len(self.paths) == 1 and self.paths[0].is_dir() else None
 
-    def told_aside(self) -> tuple[str, ...]:
+    def ignored_files(self) -> tuple[str, ...]:
         return (f"left aside: {listed(self.aside)}",) if self.aside else ()
 
 
@@ -131,7 +131,7 @@ class SplitFiles:
     aside: tuple[Path, ...] = ()  # files of a folder that are none of the splits
 
     @classmethod
-    def of(cls, given: Given, files: Sequence[Path], *, strict: bool = False) -> SplitFiles:
+    def of(cls, given: GivenFiles, files: Sequence[Path], *, strict: bool = False) -> SplitFiles:
         """Splits by the names of these files; one alone is for training, whatever its name is. ``strict``: in a folder
         names tell only where some are for training and others are not, since a text about testing may be called so."""
         within = given.folder
@@ -191,7 +191,7 @@ class SplitFiles:
             self.train, tuple(path for path in held if path not in gone), beside, self.aside
         )
 
-    def told_aside(self) -> tuple[str, ...]:
+    def ignored_files(self) -> tuple[str, ...]:
         return (f"left aside: {listed(self.aside)}",) if self.aside else ()
 
 

@@ -11,29 +11,29 @@ from regard.core.errors import DataError
 from regard.data.discovery import DISCOVERERS
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
-from regard.data.discovery.found import Discovery, Wishes, option
-from regard.data.discovery.given import Given, listed
+from regard.data.discovery.found import Discovery, Hints, option
+from regard.data.discovery.given import GivenFiles, listed
 
-NO_WISHES = Wishes()
+NO_HINTS = Hints()
 
 
-def discover(paths: Sequence[Path], wishes: Wishes = NO_WISHES) -> Discovery:
+def discover(paths: Sequence[Path], hints: Hints = NO_HINTS) -> Discovery:
     """What the files hold, by the first kind of data that recognises itself in them. What is not certain, and what is
     wrong, is told in a DataError that says what was found and what to say."""
     known = [*discoverers()]
     tasks = list(dict.fromkeys(task for one in known for task in one.tasks))
-    if wishes.task and wishes.task not in tasks:
+    if hints.task and hints.task not in tasks:
         raise DataError(
-            f"task {wishes.task!r}{nearest(wishes.task, tasks)} cannot be set up from files alone; those that can: "
+            f"task {hints.task!r}{nearest(hints.task, tasks)} cannot be set up from files alone; those that can: "
             f"{', '.join(tasks)}. For another, write a recipe"
         )
-    given = Given.of(paths)
+    given = GivenFiles.of(paths)
     for one in known:
-        if (not wishes.task or wishes.task in one.tasks) and one.recognises(given, wishes):
-            check_columns(one, given, wishes)
-            return one.discover(given, wishes)
-    if wishes.task:
-        raise unfit(given, wishes, known)
+        if (not hints.task or hints.task in one.tasks) and one.recognises(given, hints):
+            check_columns(one, given, hints)
+            return one.discover(given, hints)
+    if hints.task:
+        raise unfit(given, hints, known)
     for path in given.files[:1]:
         check_text(path)
     raise DataError(
@@ -42,8 +42,8 @@ def discover(paths: Sequence[Path], wishes: Wishes = NO_WISHES) -> Discovery:
     )
 
 
-def check_columns(found: Discoverer, given: Given, wishes: Wishes) -> None:
-    idle = [option(name) for name in wishes.columns() if name not in found.columns]
+def check_columns(found: Discoverer, given: GivenFiles, hints: Hints) -> None:
+    idle = [option(name) for name in hints.columns() if name not in found.columns]
     if idle:
         raise DataError(
             f"{listed(given.files)}: this seems to be {found.what}, where {' and '.join(idle)} has no effect; leave it "
@@ -51,15 +51,15 @@ def check_columns(found: Discoverer, given: Given, wishes: Wishes) -> None:
         )
 
 
-def unfit(given: Given, wishes: Wishes, known: Sequence[Discoverer]) -> DataError:
+def unfit(given: GivenFiles, hints: Hints, known: Sequence[Discoverer]) -> DataError:
     """A task that the files are not for."""
-    found = next((one for one in known if one.recognises(given, Wishes())), None)
-    needed = "; or ".join(one.what for one in known if wishes.task in one.tasks)
+    found = next((one for one in known if one.recognises(given, Hints())), None)
+    needed = "; or ".join(one.what for one in known if hints.task in one.tasks)
     if found is None:
-        return DataError(f"{listed(given.files)}: --task {wishes.task} needs {needed}; nothing like it was recognised")
+        return DataError(f"{listed(given.files)}: --task {hints.task} needs {needed}; nothing like it was recognised")
     return DataError(
         f"{listed(given.files)}: this seems to be {found.what}, which is for {', '.join(found.tasks)}; --task "
-        f"{wishes.task} needs {needed}"
+        f"{hints.task} needs {needed}"
     )
 
 

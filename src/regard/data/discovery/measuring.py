@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from regard.data.discovery.found import Spread, TextFacts
+from regard.data.discovery.found import LengthSummary, TextFacts
 
 SAMPLE = 50_000
 AT_ONCE = 1000
@@ -103,7 +103,7 @@ def text_facts(
     counted = sum(words.values())
     measured = sum(map(len, texts))
     return TextFacts(
-        name, examples, len(texts), Spread.of(lengths), Spread.of([len(text) for text in texts]),
+        name, examples, len(texts), LengthSummary.of(lengths), LengthSummary.of([len(text) for text in texts]),
         distinct=distinct or len(set(texts)),
         alphabet=len(signs),
         characters_total=characters or round(measured * examples / max(1, len(texts))),

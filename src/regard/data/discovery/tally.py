@@ -92,7 +92,7 @@ class Findings:
         return Discovery(
             self.task,
             {**self.data, **split_table(self.entries), **aside.table},
-            (*self.observations, *self.files.told_aside()),
+            (*self.observations, *self.files.ignored_files()),
             (*self.reasons, *self.files.reasons, *aside.reasons),
             inputs, outputs, labels, aside.examples, counted.duplicates,
             sum(sum(tally.skipped.values()) for tally in self.tallies.values()),

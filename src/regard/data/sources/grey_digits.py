@@ -12,7 +12,7 @@ from regard.data import DataPart
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.modalities.text.grey_levels import GreyLevels
-from regard.data.texts import HeldText, corpus_of
+from regard.data.texts import TextInMemory, corpus_of
 
 ORIGIN = "digits of scikit-learn"
 
@@ -36,5 +36,5 @@ class GreyDigits(DataPart):
         first, second = self.test_size, self.test_size + self.validation_size
         splits = {"train": texts[second:], "validation": texts[first:second], "test": texts[:first]}
         return corpus_of({
-            split: [HeldText(f"{ORIGIN} ({split})", "\n".join(own), lines=True)] for split, own in splits.items()
+            split: [TextInMemory(f"{ORIGIN} ({split})", "\n".join(own), lines=True)] for split, own in splits.items()
         }, ledger)  # fmt: skip

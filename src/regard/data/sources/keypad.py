@@ -28,25 +28,25 @@ class Keypad(DataPart):
     train_size: int = Field(default=4000, ge=1, le=MOST_MADE)
     validation_size: int = Field(default=200, ge=0, le=MOST_MADE)
     test_size: int = Field(default=1000, ge=0, le=MOST_MADE)
-    minimum_length: int = Field(default=SHORTEST_OF_MANY, ge=1, le=50)  # digits
-    maximum_length: int = Field(default=8, ge=1, le=50)
+    min_length: int = Field(default=SHORTEST_OF_MANY, ge=1, le=50)  # digits
+    max_length: int = Field(default=8, ge=1, le=50)
     decibels: tuple[float, float] = (-3.0, 30.0)  # of training tones over their noise, from the least to the most
     noisy: float = 0.0  # decibels of the noisy test split
 
     @model_validator(mode="after")
     def _fits(self) -> Keypad:
-        if self.minimum_length > self.maximum_length:
+        if self.min_length > self.max_length:
             raise ValueError(
-                f"minimum_length {self.minimum_length} is greater than maximum_length {self.maximum_length}"
+                f"min_length {self.min_length} is greater than max_length {self.max_length}"
             )
         if self.decibels[0] > self.decibels[1]:
             raise ValueError(f"decibels = {list(self.decibels)} is not a range; give the smaller number first")
-        there = sum(10**length for length in range(self.minimum_length, self.maximum_length + 1))
+        there = sum(10**length for length in range(self.min_length, self.max_length + 1))
         wanted = self.train_size + self.validation_size + self.test_size
         if there < 2 * wanted:
             raise ValueError(
-                f"there are {there:,} strings of {self.minimum_length} to {self.maximum_length} digits, which are too "
-                f"few for {wanted:,} different examples; raise maximum_length, or make the splits smaller"
+                f"there are {there:,} strings of {self.min_length} to {self.max_length} digits, which are too "
+                f"few for {wanted:,} different examples; raise max_length, or make the splits smaller"
             )
         return self
 
@@ -70,7 +70,7 @@ class Keypad(DataPart):
         """Different ones, every length equally often."""
         found: dict[str, None] = {}
         while len(found) < count:
-            length = int(generator.integers(self.minimum_length, self.maximum_length + 1))
+            length = int(generator.integers(self.min_length, self.max_length + 1))
             found["".join(map(str, generator.integers(10, size=length)))] = None
         return list(found)
 

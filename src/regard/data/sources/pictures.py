@@ -98,7 +98,7 @@ class PictureFiles(PictureColumns, ExampleFiles[PictureEntry, Any]):
             unused["train"] = f"its labels = {idle[0]!r} is for sheets: set data.shape where each line is a picture"
         lined = {PictureSource.SHEET, PictureSource.VALUES, None}
         if self.shape and sources and not sources & lined:
-            unused["shape"] = f"it is for files whose every line is a picture, and {told(sources)} are named"
+            unused["shape"] = f"it is for files whose every line is a picture, and {named_sources(sources)} are named"
         return unused
 
     def files_of(self, entry: PictureEntry, key: str) -> Iterator[Found[PictureEntry]]:
@@ -145,8 +145,8 @@ def unused_keys(sources: set[PictureSource | None], but: Sequence[str] = ()) -> 
     if None in sources or not sources:
         return {}
     effects: Mapping[str, Any] = {key: own for key, own in HAVE_EFFECT.items() if key not in but}
-    return {key: f"{told(sources)} {why}" for key, (where, why) in effects.items() if not sources & where}
+    return {key: f"{named_sources(sources)} {why}" for key, (where, why) in effects.items() if not sources & where}
 
 
-def told(sources: set[PictureSource | None]) -> str:
+def named_sources(sources: set[PictureSource | None]) -> str:
     return " and ".join(source.value for source in PictureSource if source in sources)

@@ -13,7 +13,7 @@ from regard.core.config import Config
 from regard.core.errors import DataError
 from regard.core.files import parse_json
 from regard.data.corpus import Corpus
-from regard.data.examples import Asked, Reference
+from regard.data.examples import QuestionExample, Reference
 from regard.data.ledger import Ledger
 from regard.data.readers import read_lines
 from regard.data.sources.entries import ExampleEntry, chosen
@@ -40,7 +40,7 @@ class QuestionEntry(QuestionColumns, ExampleEntry):
     """Files of questions, with columns of their own if need be."""
 
 
-class QuestionFiles(QuestionColumns, ExampleFiles[QuestionEntry, Asked]):
+class QuestionFiles(QuestionColumns, ExampleFiles[QuestionEntry, QuestionExample]):
     """SQuAD's JSON (1.1 or 2.0), or .csv, .tsv, .jsonl with a question, a context and an answer in each row.
 
     ``start`` names the column of an answer's place; where there is none, the answer is looked for. An empty answer says
@@ -52,7 +52,7 @@ class QuestionFiles(QuestionColumns, ExampleFiles[QuestionEntry, Asked]):
 
     kind: str = "questions"
 
-    def read(self, found: Found[QuestionEntry], split: str, ledger: Ledger) -> list[Asked]:
+    def read(self, found: Found[QuestionEntry], split: str, ledger: Ledger) -> list[QuestionExample]:
         path = found.paths[0]
         held = squad(path)
         columns = chosen(QuestionColumns, self, found.entry)
@@ -62,7 +62,7 @@ class QuestionFiles(QuestionColumns, ExampleFiles[QuestionEntry, Asked]):
         return kept
 
 
-def table_rows(path: Path, columns: QuestionColumns) -> Iterator[Asked]:
+def table_rows(path: Path, columns: QuestionColumns) -> Iterator[QuestionExample]:
     """The records of a table as they are there."""
     names = [columns.question, columns.context, columns.answer]
     is_named = columns.start != QuestionColumns().start  # the usual one may be absent, one that was named may not
@@ -70,7 +70,7 @@ def table_rows(path: Path, columns: QuestionColumns) -> Iterator[Asked]:
         names.append(columns.start)
     for line, (question, context, answer, *start) in read_table(path, names):
         answers = references(answer, start[0] if start else None)
-        yield Asked(as_text(question), whole_text(context), answers, line, str(path))
+        yield QuestionExample(as_text(question), whole_text(context), answers, line, str(path))
 
 
 def references(answer: Any, start: Any) -> tuple[Reference, ...]:
@@ -108,7 +108,7 @@ def squad(path: Path) -> dict[str, Any] | None:
     return held if isinstance(held, dict) and "data" in held else None
 
 
-def squad_rows(held: Mapping[str, Any], path: Path) -> Iterator[Asked]:
+def squad_rows(held: Mapping[str, Any], path: Path) -> Iterator[QuestionExample]:
     """Every question with its paragraph; as it has no line of its own, it is numbered."""
     number = 0
     try:
@@ -118,7 +118,7 @@ def squad_rows(held: Mapping[str, Any], path: Path) -> Iterator[Asked]:
                     number += 1
                     given = [] if one.get("is_impossible") else one.get("answers", [])
                     answers = tuple(Reference(answer["text"], int(answer["answer_start"])) for answer in given)
-                    yield Asked(one["question"].strip(), paragraph["context"], answers, number, str(path))
+                    yield QuestionExample(one["question"].strip(), paragraph["context"], answers, number, str(path))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise DataError(
             f"{path}: near question {number} it is not as SQuAD's files are ({type(error).__name__}: {error}); there "
@@ -129,7 +129,7 @@ def squad_rows(held: Mapping[str, Any], path: Path) -> Iterator[Asked]:
 # -- answers and their places -----------------------------------------------------------------------------------
 
 
-def corrected(one: Asked, split: str, ledger: Ledger) -> Asked | None:
+def corrected(one: QuestionExample, split: str, ledger: Ledger) -> QuestionExample | None:
     """With every answer where it stands in the context; what had to be moved, left out or skipped is listed."""
     if not one.question or not one.context.strip():
         ledger.skip(split, one.origin, one.line, "no question" if one.context.strip() else "no context")
@@ -147,7 +147,7 @@ def corrected(one: Asked, split: str, ledger: Ledger) -> Asked | None:
     if one.answers and not kept:
         ledger.skip(split, one.origin, one.line, NOWHERE, " | ".join(repr(answer.text) for answer in one.answers))
         return None
-    return Asked(one.question, one.context, tuple(kept), one.line, one.origin)
+    return QuestionExample(one.question, one.context, tuple(kept), one.line, one.origin)
 
 
 def place(context: str, answer: Reference) -> tuple[Reference | None, str]:
@@ -186,15 +186,16 @@ class WorldQuestions(WorldData):
 
     kind: str = "world-questions"
 
-    def load(self, seed: int, ledger: Ledger) -> Corpus[Asked]:
+    def load(self, seed: int, ledger: Ledger) -> Corpus[QuestionExample]:
         return self.gather(about, seed, ledger)
 
 
-def about(pair: Any, line: int) -> list[Asked]:
+def about(pair: Any, line: int) -> list[QuestionExample]:
     """The questions of one sentence; the place of a word in it becomes that of a character."""
+    answers = [Reference(one.answer, place_of_word(pair.source_words, one.start)) for one in pair.questions]
     return [
-        Asked(one.text, pair.source, (Reference(one.answer, place_of_word(pair.source_words, one.start)),), line, WORLD)
-        for one in pair.questions
+        QuestionExample(one.text, pair.source, (answer,), line, WORLD)
+        for one, answer in zip(pair.questions, answers, strict=True)
     ]
 
 

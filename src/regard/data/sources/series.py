@@ -90,7 +90,7 @@ def divided(
         if name != split:
             ledger.record(split, series.origin, read=-rows, kept=-rows)
             ledger.record(name, series.origin, read=rows, kept=rows)
-            told = f"{series.clock.told(first)} to {series.clock.told(last - 1)}" if last > first else "nothing"
+            told = f"{series.clock.time_of(first)} to {series.clock.time_of(last - 1)}" if last > first else "nothing"
             ledger.notes.append(f"{series.origin}: set aside for {name}, since no {name} files are named: {told}")
         ledger.splits[name] = ledger.splits.get(name, 0) + rows
         if last > first:

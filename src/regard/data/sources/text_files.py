@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from regard.core.errors import DataError
-from regard.data import MOST_MADE, DataPart
+from regard.data import DataPart
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.sources.entries import Entry
 from regard.data.sources.files import FileData
-from regard.data.sources.world import WORLD
-from regard.data.texts import HeldText, Text, corpus_of, divide_file, divide_text, filled
+from regard.data.sources.world import WORLD, WorldSizes
+from regard.data.texts import Text, TextInMemory, corpus_of, divide_file, divide_text, filled
 
 if TYPE_CHECKING:
     from regard.data.world.pairs import WorldPair
@@ -123,16 +123,12 @@ class PythonCode(DataPart):
         return found
 
 
-class WorldEnglish(DataPart):
+class WorldEnglish(WorldSizes):
     """The English sentences of the small world, each a document of its own; made, not read."""
 
     files_kind: ClassVar[str] = "text"
 
     kind: str = "world-english"
-    train_size: int = Field(default=20_000, ge=1, le=MOST_MADE)
-    validation_size: int = Field(default=500, ge=1, le=MOST_MADE)
-    test_size: int = Field(default=500, ge=0, le=MOST_MADE)
-
     def load(self, seed: int, ledger: Ledger) -> Corpus[Text]:
         from regard.data.world import splits as make  # the grammar is only built where it is wanted
 
@@ -143,4 +139,4 @@ class WorldEnglish(DataPart):
 
 def _one_a_line(pairs: Sequence[WorldPair]) -> list[Text]:
     sentences = "\n".join(pair.source for pair in pairs)
-    return [HeldText(WORLD, sentences, lines=True)] if sentences else []
+    return [TextInMemory(WORLD, sentences, lines=True)] if sentences else []

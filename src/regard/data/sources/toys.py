@@ -29,20 +29,20 @@ class Toy(DataPart):
     kind: str = "toy"
     problem: Literal["copy", "reverse", "sort", "middle", "recall"] = "reverse"  # middle: its symbol alone
     symbols: int = Field(default=20, ge=1, le=LONGEST)
-    minimum_length: int = Field(default=3, ge=1, le=LONGEST)
-    maximum_length: int = Field(default=10, ge=1, le=LONGEST)
+    min_length: int = Field(default=3, ge=1, le=LONGEST)
+    max_length: int = Field(default=10, ge=1, le=LONGEST)
     train_size: int = Field(default=10_000, ge=1, le=MOST_MADE)
     validation_size: int = Field(default=500, ge=0, le=MOST_MADE)
     test_size: int = Field(default=500, ge=0, le=MOST_MADE)
 
     @model_validator(mode="after")
     def _lengths_in_order(self) -> Toy:
-        if self.minimum_length > self.maximum_length:
+        if self.min_length > self.max_length:
             raise ValueError(
-                f"minimum_length {self.minimum_length} is greater than maximum_length {self.maximum_length}"
+                f"min_length {self.min_length} is greater than max_length {self.max_length}"
             )
-        if self.problem == "recall" and self.minimum_length < 3:
-            raise ValueError("recall needs a minimum_length of 3: a symbol, its follower, and the question")
+        if self.problem == "recall" and self.min_length < 3:
+            raise ValueError("recall needs a min_length of 3: a symbol, its follower, and the question")
         return self
 
     def load(self, seed: int, ledger: Ledger) -> Corpus[Pair]:
@@ -88,13 +88,13 @@ class Toy(DataPart):
 
     def _distinct(self, wanted: int, generator: np.random.Generator) -> list[Sequence]:
         """Sequences without repetition, so that the splits share nothing; lengths are drawn evenly."""
-        lengths = range(self.minimum_length, self.maximum_length + 1)
+        lengths = range(self.min_length, self.max_length + 1)
         possible = sum(self.symbols**length for length in lengths)
         if possible < wanted:
             raise DataError(
                 f"{self.symbols} symbols in lengths {lengths[0]} to {lengths[-1]} give only {possible:,} "
                 f"different sequences, but {wanted:,} are wanted for train_size, validation_size and test_size "
-                "together; use more symbols, a greater maximum_length, or smaller splits"
+                "together; use more symbols, a greater max_length, or smaller splits"
             )
         # Drawing until enough are new would take long where nearly all are wanted.
         if possible <= 4 * wanted:

@@ -19,12 +19,17 @@ if TYPE_CHECKING:
 WORLD = "small-world"
 
 
-class WorldData(DataPart):
+class WorldSizes(DataPart):
     """How many sentences of the small world each split has; made, not read."""
 
     train_size: int = Field(default=20_000, ge=1, le=MOST_MADE)
     validation_size: int = Field(default=500, ge=1, le=MOST_MADE)
     test_size: int = Field(default=500, ge=0, le=MOST_MADE)
+
+
+class WorldData(WorldSizes):
+    """Sentences of the small world; ``compositional`` ones combine words as no training sentence does."""
+
     compositional_size: int = Field(default=500, ge=0, le=MOST_MADE)
 
     def drawn(self, seed: int) -> dict[str, tuple[WorldPair, ...]]:

@@ -99,12 +99,12 @@ class PhraseDrawer:
 
     def _adjectives(self, noun: Noun, richness: float) -> tuple[Adjective, ...]:
         """Up to two adjectives in English order; of two, at most one stands before the French noun."""
-        wish = self.roll()
+        hint = self.roll()
         options = ADJECTIVES_OF[noun]
-        if wish > 0.42 * richness or not options:
+        if hint > 0.42 * richness or not options:
             return ()
         first = self.fresh(options)
-        if wish > 0.12 * richness:
+        if hint > 0.12 * richness:
             return (first,)
         second = self.pick(options)
         if second in self.used or second.rank == first.rank or (first.before and second.before):

@@ -28,7 +28,7 @@ def forecast_figure(names: Sequence[str], answers: Sequence[NumbersAnswer]) -> F
             axes.set_title(printable(f"{name}: {one.channels[place]}", 70), fontsize=9, loc="left", **PLAIN)
         canvas.axes[0].legend(fontsize=8, frameon=False, loc="upper left", ncols=3)
 
-    words = " ".join(told(name, one, place) for name, one, place in panels)
+    words = " ".join(caption(name, one, place) for name, one, place in panels)
     left = f" ({len(shown)} of {len(panels)} channels)" if len(panels) > len(shown) else ""
     data = {"forecasts": [{"input": name, **as_data(one)} for name, one in named]}
     return Figure(f"Forecast{left}", words, data, paint, (WIDTH, HEIGHT * len(shown) + 0.5))
@@ -56,7 +56,7 @@ def draw(axes: Any, one: NumbersAnswer, place: int) -> None:
         axes.spines[side].set_visible(False)
 
 
-def told(name: str, one: NumbersAnswer, place: int) -> str:
+def caption(name: str, one: NumbersAnswer, place: int) -> str:
     """The forecast in words, for those who do not see it."""
     values_HQ, middle = one.values_HCQ[:, place], one.levels.index(0.5)
     first, last = values_HQ[0, middle], values_HQ[-1, middle]

@@ -186,7 +186,7 @@ def label(name: str, look: Look, end: tuple[float, float], y: float) -> str:
     )
 
 
-def told(title: str, shown: Sequence[Series]) -> str:
+def caption(title: str, shown: Sequence[Series]) -> str:
     """The figure in words, for those who do not see it."""
     curves = [
         f"{series.name} from {three_digits(series.points[0][1])} at {number(series.points[0][0])}"
@@ -220,8 +220,9 @@ def line_figure(
     ]
     heights = spread([line[-1][1] for line in places], TOP, BOTTOM, LABEL_GAP)
     width = max(WIDTH, RIGHT + 30 + max(text_width(one.name, LABEL_SIZE) for one, _ in shown))
+    described = escaped(caption(title_for_screen_readers, [series for series, _ in shown]))
     return (
-        f'<svg class="curve" role="img" aria-label="{escaped(told(title_for_screen_readers, [s for s, _ in shown]))}"'
+        f'<svg class="curve" role="img" aria-label="{described}"'
         f' viewBox="0 0 {width:.0f} {HEIGHT}">'
         + grid(x_axis, y_axis, x_label, y_label)
         + "".join(curve(one, look, line) for (one, look), line in zip(shown, places))

@@ -24,9 +24,9 @@ from regard.core.seams.anatomy import anatomy_of
 from regard.core.symbols import EOS, SPECIAL_SYMBOLS
 from regard.inspection.figures.alignments import three_digits
 from regard.inspection.figures.lines import Series, line_figure
-from regard.layers.cells import Cell, GruConfig, LstmConfig, RnnConfig
 from regard.layers.embeddings import LearnedConfig
 from regard.layers.feed_forward import FeedForwardConfig
+from regard.layers.recurrent.cells import Cell, GruConfig, LstmConfig, RnnConfig
 from regard.models.fixed_context import FixedContextConfig
 from regard.models.transformer import TransformerConfig
 

@@ -89,14 +89,14 @@ def long_sequences(
     batch_tokens: int = 2048,
     examples: int = 4000,
     seed: int = 1,
-    told: Callable[[str], None] = lambda text: None,
+    report: Callable[[str], None] = lambda text: None,
 ) -> LongSequences:
     """Trains every family at every length, each from nothing and with the same number of steps."""
     accuracies: dict[str, tuple[float, ...]] = {}
     for family, model in families.items():
         found = []
         for length in lengths:
-            told(f"{family}: {problem} of {length} symbols")
+            report(f"{family}: {problem} of {length} symbols")
             found.append(accuracy(recipe(problem, length, model, steps, batch_tokens, examples, seed)))
         accuracies[family] = tuple(found)
     return LongSequences(problem, steps, tuple(lengths), accuracies)
@@ -108,7 +108,7 @@ def recipe(
     """Sequences of one length, so that accuracy at a length is that length's own."""
     symbols = 2 * length if problem == "recall" else 20  # a recall needs symbols that occur once
     data = {
-        "kind": "toy", "problem": problem, "symbols": symbols, "minimum_length": length, "maximum_length": length,
+        "kind": "toy", "problem": problem, "symbols": symbols, "min_length": length, "max_length": length,
         "train_size": examples, "validation_size": 100, "test_size": 0,
     }  # fmt: skip
     training = {
@@ -118,7 +118,7 @@ def recipe(
     }  # fmt: skip
     return {
         "name": f"{problem}-{length}", "seed": seed, "data": data, "model": dict(model), "training": training,
-        "tokenizer": {"kind": "word", "minimum_frequency": 1},
+        "tokenizer": {"kind": "word", "min_frequency": 1},
         "task": {"kind": "translation", "label_smoothing": 0.0, "max_length": 2 * length + 2},
     }  # fmt: skip
 

@@ -14,15 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from regard.core.seams.anatomy import anatomy_of
-from regard.core.seams.modules import WritesResidual
+from regard.core.seams.modules import CarriesStream, HasActivations, WritesResidual
 from regard.core.taps import attention_points, record_attention_outputs
 from regard.inspection.figures.alignments import three_digits
 from regard.inspection.flow.states import joined, levels
 from regard.inspection.heads.names import head_count, kind_of
 from regard.inspection.probes import axes, probe
 from regard.inspection.recording import Record, recorded
-from regard.layers.blocks import DecoderLayer, EncoderLayer
-from regard.layers.feed_forward import FeedForward, GatedFeedForward
 from regard.runs.load import Run
 
 
@@ -98,16 +96,17 @@ def layer_names(model: nn.Module) -> list[str]:
     return [
         name
         for name, module in model.named_modules()
-        if isinstance(module, EncoderLayer | DecoderLayer) or name in on_the_way
+        if isinstance(module, CarriesStream) or name in on_the_way
     ]
 
 
 def fired_names(model: nn.Module) -> dict[str, str]:
     """For each feed-forward network the module whose output are its inner activations."""
-    networks = (
-        name for name, module in model.named_modules() if isinstance(module, FeedForward | GatedFeedForward)
-    )
-    return {name: f"{name}.dropout" for name in networks}
+    return {
+        name: f"{name}.{module.activations}"
+        for name, module in model.named_modules()
+        if isinstance(module, HasActivations)
+    }
 
 
 @torch.inference_mode()

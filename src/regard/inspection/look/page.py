@@ -11,10 +11,9 @@ from regard.inspection.figures.alignments import escaped
 from regard.inspection.look.gathering import Look
 
 LOOK_SCRIPTS = (
-    "parts.js", "colours.js", "saving.js", "numbers.js", "state.js", "tokens_view.js", "graph_view.js", "matrix.js",
-    "heads_view.js", "walk_view.js", "pictures.js", "picture_view.js", "rollout_view.js",
-    "decoding_view.js", "beam_tree.js", "depths_view.js", "experts_view.js",
-    "statistics_view.js", "entering_view.js", "look.js",
+    "parts.js", "colours.js", "saving.js", "numbers.js", "state.js", "views/tokens.js", "views/graph.js", "matrix.js",
+    "views/heads.js", "views/walk.js", "pictures.js", "views/picture.js", "views/rollout.js", "views/decoding.js",
+    "views/beam_tree.js", "views/depths.js", "views/experts.js", "views/statistics.js", "views/entering.js", "look.js",
 )  # fmt: skip
 IDEA_SCRIPTS = ("parts.js", "colours.js", "saving.js", "idea_attention.js", "idea.js")
 

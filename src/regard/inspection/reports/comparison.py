@@ -44,7 +44,7 @@ def report_of(
     results: Sequence[Result],
     cost_seconds: float = COST_SECONDS,
     long: Sequence[int] = (),
-    told: Callable[[str], None] = lambda text: None,
+    report: Callable[[str], None] = lambda text: None,
 ) -> Report:
     """Everything that the report tells; what had to be measured is kept, so that a second report tells the same.
 
@@ -57,7 +57,7 @@ def report_of(
         write_json(kept, measures)
     for problem in PROBLEMS if long else ():
         if f"long {problem}" not in measures:
-            measures[f"long {problem}"] = measure_long(problem, long, told)
+            measures[f"long {problem}"] = measure_long(problem, long, report)
             write_json(kept, measures)
     descriptions = {recipe.name: recipe.description for recipe in comparison.recipes}
     first = comparison.recipes[0]
@@ -126,9 +126,9 @@ def measure_reach(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def measure_long(problem: Problem, lengths: Sequence[int], told: Callable[[str], None]) -> dict[str, Any]:
+def measure_long(problem: Problem, lengths: Sequence[int], report: Callable[[str], None]) -> dict[str, Any]:
     """Where each family breaks as sequences grow."""
-    found = long_sequences(problem, lengths, told=told)
+    found = long_sequences(problem, lengths, report=report)
     told_of = {"sentence": found.sentence, "figure": found.figure(), "numbers": found.as_dict()}
     return {"title": PROBLEMS[problem], **told_of}
 

@@ -12,16 +12,7 @@ from regard.inspection.figures.page_style import STYLE
 from regard.inspection.figures.standalone import with_save_links
 from regard.inspection.reports.comparison_report import Report, Row, examples, findings
 from regard.inspection.reports.demo_page import facts_section
-
-TABLE_STYLE = """
-.table { overflow-x: auto; margin-top: 2.5rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; white-space: nowrap; }
-th, td { padding: .45rem 1.4rem .45rem 0; text-align: right; border-bottom: 1px solid var(--rule); }
-th { color: var(--quiet); font-weight: 500; font-size: .875rem; }
-th:first-child, td:first-child { text-align: left; }
-td small { color: var(--quiet); }
-.side td { text-align: left; white-space: normal; vertical-align: top; max-width: 44rem; }
-"""
+from regard.inspection.reports.page import TABLE_STYLE, table_of
 
 
 def columns(report: Report) -> list[str]:
@@ -59,7 +50,7 @@ def _score(row: Row, metric: Metric) -> str:
     value, interval = row.mean("scores", metric.name), row.interval(metric.name)
     if value is None:
         return "–"
-    return metric.told(value) + (f" ({'–'.join(map(metric.number, interval))})" if interval is not None else "")
+    return metric.formatted(value) + (f" ({'–'.join(map(metric.number, interval))})" if interval is not None else "")
 
 
 def level_cells(report: Report, row: Row) -> list[str]:
@@ -127,9 +118,7 @@ def _footnote(report: Report) -> str:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], name: str = "") -> str:
-    head = "".join(f'<th scope="col">{escaped(column)}</th>' for column in columns)
-    body = "".join("<tr>" + "".join(f"<td>{escaped(cell)}</td>" for cell in row) + "</tr>\n" for row in rows)
-    return f'<div class="table {name}"><table>\n<tr>{head}</tr>\n{body}</table></div>\n'
+    return table_of([columns, *rows], name)
 
 
 def _section(title: str, drawing: str, note: str) -> str:

@@ -174,7 +174,7 @@ def ranking(rows: Sequence[Row]) -> list[str]:
             if best[0] == worst[0]:
                 return []
             return [
-                f"By {metric.title} {best[1]} is best, {metric.told(best[0])}; "
-                f"{worst[1]} comes last, {metric.told(worst[0])}."
+                f"By {metric.title} {best[1]} is best, {metric.formatted(best[0])}; "
+                f"{worst[1]} comes last, {metric.formatted(worst[0])}."
             ]
     return []

@@ -88,7 +88,7 @@ def analyse(run: Run) -> Analysis:
     """Looks at a finished run; its validation text must still be where the recipe says."""
     task = build_task(run.recipe, scored_corpus(run.folder, load_corpus(run.recipe)), run.modalities)
     assert isinstance(task, LanguageModelling)
-    whole = (window for window in task.examples("validation", 0) if len(window.tokens) == task.config.context + 1)
+    whole = (window for window in task.examples("validation", 0) if len(window.tokens) == task.config.max_length + 1)
     rows = [np.asarray(window.tokens, np.int64) for window in islice(whole, WINDOWS)]
     curves = _curves(run.folder.metrics)
     samples = {

@@ -39,15 +39,15 @@ def engine_of(run: Run, dtype: str = "float32", folder: Path | None = None) -> C
     if isinstance(run.task, Continues):
         end = target.specials.eos
         symbols = Symbols(None, end, tuple(id for id in target.specials.known() if id != end))
-        speaker: Speaker = Writer(tokens(target, len(model.embedding.weight)))
+        interface: Interface = Writer(tokens(target, len(model.embedding.weight)))
         max_length = 0  # whoever writes on minds the context
     else:
         symbols = Symbols.of(target.specials)
         rows = len(model.source_embedding.weight), len(model.target_embedding.weight)
-        speaker = Translator(tokens(source, rows[0]), tokens(target, rows[1]))
+        interface = Translator(tokens(source, rows[0]), tokens(target, rows[1]))
         max_length = model.max_lengths[1]
     device = "cuda" if run.device.type == "cuda" else "cpu"
-    return Ctranslate2Engine(folder, dtype, speaker, symbols, max_length, device)
+    return Ctranslate2Engine(folder, dtype, interface, symbols, max_length, device)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Writer:
         return [RawAnswer(tuple(ids), score) for ids, score in zip(result.sequences_ids, result.scores, strict=True)]
 
 
-Speaker = Translator | Writer
+Interface = Translator | Writer
 
 
 class Ctranslate2Engine:
@@ -110,9 +110,9 @@ class Ctranslate2Engine:
     """
 
     def __init__(
-        self, folder: Path, dtype: str, speaker: Speaker, symbols: Symbols, max_length: int = 0, device: str = "cpu"
+        self, folder: Path, dtype: str, interface: Interface, symbols: Symbols, max_length: int = 0, device: str = "cpu"
     ) -> None:
-        self.folder, self.dtype, self.speaker, self.symbols = folder, dtype, speaker, symbols
+        self.folder, self.dtype, self.interface, self.symbols = folder, dtype, interface, symbols
         self.max_length, self.device = max_length, device
         self.threads = torch.get_num_threads()
         self._models: dict[int, Any] = {}
@@ -128,7 +128,7 @@ class Ctranslate2Engine:
         return self._models[workers]
 
     def _load(self, workers: int) -> Any:
-        loaded = getattr(library(), self.speaker.loader)(
+        loaded = getattr(library(), self.interface.loader)(
             str(self.folder), device=self.device, compute_type=self.dtype, inter_threads=workers,
             intra_threads=max(1, self.threads // workers), max_queued_batches=-1,
         )  # fmt: skip
@@ -145,7 +145,7 @@ class Ctranslate2Engine:
         A batch is given the limit of its longest input; those with more to say than their own limit are asked again
         among inputs of that limit.
         """
-        if isinstance(self.speaker, Translator) and prompts is not None and any(prompts):
+        if isinstance(self.interface, Translator) and prompts is not None and any(prompts):
             raise OptionError("answers that begin with a prompt are not supported by CTranslate2; use --engine torch")
         if not inputs:
             return []
@@ -162,9 +162,9 @@ class Ctranslate2Engine:
 
     def score(self, inputs: Sequence[Sequence[int]], targets: Sequence[Sequence[int]]) -> list[tuple[float, ...]]:
         """For each input the log-probabilities of its given answer's tokens and of the closing symbol."""
-        assert isinstance(self.speaker, Translator), "a writer has no inputs apart from its text"
-        sources = [[self.speaker.source[id] for id in row] for row in inputs]
-        answers = [[self.speaker.target[id] for id in row] for row in targets]
+        assert isinstance(self.interface, Translator), "a writer has no inputs apart from its text"
+        sources = [[self.interface.source[id] for id in row] for row in inputs]
+        answers = [[self.interface.target[id] for id in row] for row in targets]
         return [tuple(one.log_probs) for one in self.model().score_batch(sources, answers, max_input_length=0)]
 
     def log_probabilities(self, tokens_BT: torch.Tensor) -> torch.Tensor:
@@ -177,9 +177,9 @@ class Ctranslate2Engine:
     def _plan(self, inputs: Sequence[Sequence[int]], options: Strategy) -> list[list[int]]:
         """Batches of like length; enough of them for every worker where there are many inputs."""
         lengths = [len(one) for one in inputs]
-        openings = lengths if isinstance(self.speaker, Writer) else [0] * len(inputs)
+        openings = lengths if isinstance(self.interface, Writer) else [0] * len(inputs)
         plan = list(batches(lengths, openings, options.rows, BUDGET, SPREAD))
-        if isinstance(self.speaker, Writer):  # beside a prompt of one token, others would come back in their answers
+        if isinstance(self.interface, Writer):  # beside a prompt of one token, others would come back in their answers
             both = ([[place for place in own if (lengths[place] > 1) == longer] for own in plan] for longer in (1, 0))
             return [own for parts in both for own in parts if own]
         if len(plan) < self.threads and len(inputs) >= FEW * self.threads:
@@ -198,16 +198,16 @@ class Ctranslate2Engine:
             model = self.model(min(self.threads, len(plan)))
         waiting = []
         for batch in plan:
-            ear = TokenStreamer(asking.watch(batch.places), ways, self.symbols.end) if asking.watch else None
-            more: dict[str, Any] = {} if ear is None else {"callback": ear}
+            streamer = TokenStreamer(asking.watch(batch.places), ways, self.symbols.end) if asking.watch else None
+            more: dict[str, Any] = {} if streamer is None else {"callback": streamer}
             if batch.forbid and self.symbols.forbidden:
-                more["suppress_sequences"] = [[self.speaker.target[id]] for id in self.symbols.forbidden]
+                more["suppress_sequences"] = [[self.interface.target[id]] for id in self.symbols.forbidden]
             rows = [asking.inputs[place] for place in batch.places for _ in range(ways)]
             limit = max(asking.limits[place] for place in batch.places)
-            waiting.append((batch.places, self.speaker.ask(model, rows, limit, {**named, **more}), ear))
-        for places, asked, ear in waiting:
-            halted = set() if ear is None else ear.halted
-            rows_said = [self.speaker.read(result.result()) for result in asked]
+            waiting.append((batch.places, self.interface.ask(model, rows, limit, {**named, **more}), streamer))
+        for places, asked, streamer in waiting:
+            halted = set() if streamer is None else streamer.halted
+            rows_said = [self.interface.read(result.result()) for result in asked]
             for number, place in enumerate(places):
                 own = range(number * ways, (number + 1) * ways)
                 asking.chosen[place] = max(len(one.tokens) for row in own for one in rows_said[row])

@@ -5,8 +5,8 @@ Everything here reads modules and settings; ``ctranslate2`` itself is imported w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch import Tensor, nn
@@ -17,44 +17,46 @@ from regard.core.errors import OptionError, enumerate_problems
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.interop.huggingface.settings import at
 from regard.layers.blocks import DecoderLayer
+from regard.layers.feed_forward import GatedFeedForward
 from regard.layers.positions import TablePosition
 from regard.runs.load import Run
 
-KINDS = ("transformer", "gpt", "llama")
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu-tanh": "GELUTanh", "silu": "SWISH"}
 TABLES = ("sinusoidal", "learned", "reversed-binary", "grid")
 """Positions that are a table of vectors; it goes along as it is."""
 NORM_EPSILON = 1e-5
-"""Of the encoder–decoder's norms."""
+"""Of the encoder–decoder's norms, for which there is no setting."""
+
+Table = Mapping[str, Any]
+"""Our ``[model]`` table."""
 
 
 def check_expressible(run: Run) -> None:
     """One error with every setting that CTranslate2 has no word for."""
     table, where = run.recipe.model.settled().model_dump(), str(run.folder.path)
-    if table["kind"] not in KINDS:
+    if table["kind"] not in FAMILIES:
         raise OptionError(
             f"{where}: model.kind = {table['kind']!r} cannot be written for CTranslate2; "
-            f"what can is {', '.join(map(repr, KINDS))}"
+            f"what can is {', '.join(map(repr, FAMILIES))}"
         )
-    found = problems(table)
+    found = problems(table, FAMILIES[table["kind"]])
     if run.vocabularies.target.specials.eos < 0:
         found.append("the tokenizer has no symbol that closes a text; it needs one")
     if found:
         raise OptionError(enumerate_problems(f"{where} cannot be written for CTranslate2", found))
 
 
-def problems(table: Mapping[str, Any]) -> list[str]:
+def problems(table: Table, family: Family) -> list[str]:
     """Everything in our ``[model]`` table that stands in the way."""
     wanted: list[tuple[str, tuple[Any, ...]]] = [("attention.kind", ("softmax",))]
     if at(table, "attention.kind") == "softmax":
         wanted.append(("attention.score", ("scaled-dot", "dot")))
     wanted += [("projection.kind", ("multi-head",)), ("position.kind", (*TABLES, "rotary"))]
-    if table["kind"] == "transformer":  # where it reads a source, it leaves such norms out without a word
-        wanted.append(("head_norm.kind", ("none",)))
-    else:
-        wanted.append(("head_norm.kind", ("none", "rms")))
+    wanted += family.allowed
     if at(table, "head_norm.kind") == "rms":
-        wanted.append(("head_norm.epsilon", (norm_epsilon(table),)))  # it has one number for all norms
+        wanted.append(("head_norm.epsilon", (family.norm_epsilon(table),)))  # it has one number for all norms
+    if at(table, "residual") is not None:
+        wanted.append(("residual", ("pre", "post")))
     if at(table, "position.first") is not None:
         wanted.append(("position.first", (0,)))
     if at(table, "position.join") is not None:
@@ -64,10 +66,6 @@ def problems(table: Mapping[str, Any]) -> list[str]:
     wanted.append(("feed_forward.kind", ("plain", "gated")))
     if at(table, "feed_forward.kind") in ("plain", "gated"):
         wanted.append(("feed_forward.activation", tuple(ACTIVATIONS)))
-    if table["kind"] == "transformer":
-        wanted.append(("cross", ("last",)))
-    else:
-        wanted.append(("norm.kind", ("layer", "rms")))
     found = [
         f"model.{path} = {at(table, path)!r}; it has {', '.join(map(repr, known))} only"
         for path, known in wanted
@@ -77,28 +75,23 @@ def problems(table: Mapping[str, Any]) -> list[str]:
         found.append("model.attention.temperature = 0.0; it has no hard lookup")
     if table.get("encoder_layers") == 0:
         found.append("model.encoder_layers = 0; it needs one at least")
-    usual = table["width"] // table["heads"]
-    keys, values = table.get("key_width") or usual, table.get("value_width") or table.get("key_width") or usual
-    if table["kind"] == "transformer":
-        values = table["value_width"] or usual
+    keys, values = family.head_widths(table)
     if keys != values:
         found.append(f"keys {keys} wide and values {values}; it has one width for both")
     return found
-
-
-def norm_epsilon(table: Mapping[str, Any]) -> float:
-    """Of the norms between the parts; the encoder–decoder has no setting for it."""
-    return NORM_EPSILON if table["kind"] == "transformer" else table["norm"]["epsilon"]
 
 
 def specification(run: Run) -> Any:
     """The filled specification, vocabularies included."""
     check_expressible(run)
     table = run.recipe.model.settled().model_dump()
-    return translator(run, table) if table["kind"] == "transformer" else writer(run, table)
+    family = FAMILIES[table["kind"]]
+    spec = family.fill(run, table)
+    spec.config.layer_norm_epsilon = family.norm_epsilon(table)
+    return spec
 
 
-def translator(run: Run, table: Mapping[str, Any]) -> Any:
+def translator(run: Run, table: Table) -> Any:
     from ctranslate2.specs import transformer_spec
 
     model: Any = run.model
@@ -117,11 +110,10 @@ def translator(run: Run, table: Mapping[str, Any]) -> Any:
     spec.config.add_source_eos = True
     spec.config.decoder_start_token = word(target, target.specials.sos)
     name_symbols(spec.config, target)
-    spec.config.layer_norm_epsilon = norm_epsilon(table)
     return spec
 
 
-def writer(run: Run, table: Mapping[str, Any]) -> Any:
+def writer(run: Run, table: Table) -> Any:
     from ctranslate2.specs import transformer_spec
 
     model: Any = run.model
@@ -137,11 +129,48 @@ def writer(run: Run, table: Mapping[str, Any]) -> Any:
     fill_linear(decoder.projection, model.head)
     spec.register_vocabulary(tokens(run.vocabularies.target, len(model.embedding.weight)))
     name_symbols(spec.config, run.vocabularies.target)
-    spec.config.layer_norm_epsilon = norm_epsilon(table)
     return spec
 
 
-def shape(table: Mapping[str, Any], attention: SelfAttention) -> dict[str, Any]:
+def widths_of_translator(table: Table) -> tuple[int, int]:
+    usual = table["width"] // table["heads"]
+    return table["key_width"] or usual, table["value_width"] or usual
+
+
+def widths_of_writer(table: Table) -> tuple[int, int]:
+    width = table.get("key_width") or table["width"] // table["heads"]
+    return width, width
+
+
+class Family(NamedTuple):
+    """What CTranslate2 has for one of our families: how its specification is filled, which settings it knows beside
+    those of all families, the ε of its norms, and how wide the keys and values of a head are."""
+
+    fill: Callable[[Run, Table], Any]
+    allowed: tuple[tuple[str, tuple[Any, ...]], ...]
+    norm_epsilon: Callable[[Table], float]
+    head_widths: Callable[[Table], tuple[int, int]]
+
+
+WRITER = Family(
+    writer,
+    (("head_norm.kind", ("none", "rms")), ("norm.kind", ("layer", "rms"))),
+    lambda table: table["norm"]["epsilon"],
+    widths_of_writer,
+)
+FAMILIES = {
+    "transformer": Family(
+        translator,
+        (("head_norm.kind", ("none",)), ("cross", ("last",))),  # norms of heads would be left out without a word
+        lambda table: NORM_EPSILON,
+        widths_of_translator,
+    ),
+    "gpt": WRITER,
+    "llama": WRITER,
+}
+
+
+def shape(table: Table, attention: SelfAttention) -> dict[str, Any]:
     """What encoder and decoder have in common: activation, gate, heads and their norms, rotary positions."""
     from ctranslate2.specs import attention_spec, common_spec
 
@@ -185,7 +214,7 @@ def fill_attention(spec: Any, attention: Any, residual: Any) -> None:
     for linear_spec, part in zip(spec.linear, parts, strict=True):
         fill_linear(linear_spec, part)
     fill_norm(spec.layer_norm, residual.norm)
-    if hasattr(spec, "q_norm"):
+    if not isinstance(attention.query_norm, nn.Identity):
         fill_norm(spec.q_norm, attention.query_norm)
         fill_norm(spec.k_norm, attention.key_norm)
     scale = score_scale(attention)
@@ -203,7 +232,7 @@ def score_scale(attention: SelfAttention | CrossAttention) -> float | None:
 
 
 def fill_network(spec: Any, network: Any, residual: Any) -> None:
-    if hasattr(spec, "linear_0_noact"):  # the gate stands above what it lets through
+    if isinstance(network, GatedFeedForward):  # the gate stands above what it lets through
         spec.linear_0.weight, spec.linear_0_noact.weight = (array(half) for half in network.inner.weight.chunk(2))
     else:
         fill_linear(spec.linear_0, network.inner)
@@ -219,7 +248,7 @@ def fill_linear(spec: Any, linear: Any) -> None:
 
 def fill_norm(spec: Any, norm: Any) -> None:
     spec.gamma = array(norm.weight)
-    if hasattr(spec, "beta"):
+    if isinstance(norm, nn.LayerNorm):
         spec.beta = array(norm.bias)
 
 

@@ -81,7 +81,7 @@ def enclosed(tokenizer: Tokenizer) -> library.Tokenizer:
     opening, closing = ([id] if id >= 0 else [] for id in (specials.sos, specials.eos))
     if dressed != [*opening, *plain, *closing]:
         raw.post_processor = template(tokenizer)
-        if raw.id_to_token(specials.mask) == "<mask>":
+        if specials.mask >= 0 and raw.id_to_token(specials.mask) == "<mask>":
             (first, last) = (tokenizer.token(id) for id in (specials.sos, specials.eos))
             raw.post_processor = processors.RobertaProcessing(
                 (last, specials.eos), (first, specials.sos), trim_offsets=True, add_prefix_space=False

@@ -244,7 +244,7 @@ def symbols_of(
 
 def max_length_of_table(table: dict[str, Any]) -> Any:
     """How many tokens there may be; 0: it reads none."""
-    return table.get("context") or table["position"].get("max_length", 0)
+    return table.get("max_length") or table["position"].get("max_length", 0)
 
 
 def vocabularies_of(sides: Sides, specials: Specials) -> Vocabularies:
@@ -267,7 +267,7 @@ def recipe_of(
         "model": table,
         "task": {
             "kind": family.task,
-            **({"context": max_length_of_table(table)} if data == "text" else {}),
+            **({"max_length": max_length_of_table(table)} if data == "text" else {}),
             **family.read_task(config, table, notes),
         },
     }

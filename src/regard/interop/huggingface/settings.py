@@ -108,13 +108,13 @@ class Settings:
         return {name: value for name, value in config.items() if name not in known and value}
 
     def write(self, table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-        """Their settings; a part of ours that they do not have is a problem."""
+        """Their settings; a part of ours that they do not have is a problem. A key that is missing has no effect."""
         strange = {
             path: wanted for path, wanted in self.fixed.items() if path.endswith("kind") and at(table, path) != wanted
         }
         refused = tuple(path.removesuffix("kind") for path in strange)  # a part of another kind has other settings
         for path, wanted in self.fixed.items():
-            if path in strange or (at(table, path) != wanted and not path.startswith(refused)):
+            if path in strange or (at(table, path) not in (None, wanted) and not path.startswith(refused)):
                 problems.append(f"model.{path} = {at(table, path)!r}; they have {wanted!r} only")
         return {
             setting.theirs: setting.write(table, problems)

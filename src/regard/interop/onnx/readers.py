@@ -59,7 +59,7 @@ def reader(model: nn.Module, ports: Ports) -> list[Graph]:
         inputs = {**TEXT, **(SEGMENTS if reads_segments(body) else {})}
         module = ReadingTexts(model)
     vectors = isinstance(model, Headed) and isinstance(model.head, VectorHead)
-    return [Graph(FILE, module, inputs, {"vectors" if vectors else "logits": said(module, inputs)})]
+    return [Graph(FILE, module, inputs, {"vectors" if vectors else "logits": output_values(module, inputs)})]
 
 
 def scanned(model: nn.Module, ports: Ports) -> list[Graph]:
@@ -70,7 +70,7 @@ def scanned(model: nn.Module, ports: Ports) -> list[Graph]:
     return reader(turned, ports)
 
 
-def said(module: nn.Module, inputs: Mapping[str, Values]) -> Values:
+def output_values(module: nn.Module, inputs: Mapping[str, Values]) -> Values:
     """The shape of what comes out: a row for each input, or for each of its positions."""
     with torch.no_grad():
         out = module.eval()(*(values.example() for values in inputs.values()))

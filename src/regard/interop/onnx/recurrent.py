@@ -14,8 +14,8 @@ from regard.attention.masks import Mask
 from regard.attention.memory import Memory
 from regard.core.errors import OptionError
 from regard.interop.onnx.graphs import LENGTHS, PAST, SOURCE, Graph, Values, together
-from regard.layers.cells import Cell, State
-from regard.layers.recurrence import Backwards, RecurrentEncoder
+from regard.layers.recurrent.cells import Cell, State
+from regard.layers.recurrent.stacks import Backwards, RecurrentEncoder
 from regard.models.bahdanau import BahdanauState
 from regard.models.fixed_context import FixedContextState
 from regard.models.luong import LuongState

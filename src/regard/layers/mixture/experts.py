@@ -182,6 +182,7 @@ class ExpertsConfig(HiddenPart):
     """
 
     network: ClassVar[type[nn.Module]] = Experts
+    hands_over: ClassVar[bool] = True
 
     kind: str = "experts"
     experts: int = Field(8, ge=1)
@@ -197,6 +198,12 @@ class ExpertsConfig(HiddenPart):
     dense: int = Field(0, ge=0)  # first layers without experts
     dense_width: Annotated[int, Auto(ge=1)] = AUTO
     balance: Annotated[SerializeAsAny[BalancePart], BALANCES] = Field(default_factory=BALANCES.make)
+
+    def unused(self) -> Mapping[str, str]:
+        found = {} if self.dense else {"dense_width": "with dense = 0 every layer has experts"}
+        if self.active_groups == self.groups:
+            found["group_best"] = "every group is active, so that none of them is chosen"
+        return found
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

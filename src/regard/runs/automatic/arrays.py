@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from regard.core import rules
-from regard.data.discovery.found import Discovery, GraphFacts, PictureFacts, SeriesFacts, SoundFacts
+from regard.data.discovery.found import Discovery, GraphFacts, PictureFacts, SeriesFacts, SoundFacts, numbered
 from regard.runs.automatic.proposal import Decision, Proposal, Size
 from regard.runs.automatic.texts import is_unbalanced
 
-PATCHES = 49  # of a picture of 28 × 28 behind its stem; of others up to 64
 KnownFacts = TypeVar("KnownFacts")
 
 
@@ -35,7 +34,7 @@ def pictures(found: Discovery) -> Proposal:
         stem, strides = rules.stem(side, width)
         front = {"kind": "convolution", "channels": stem, "strides": strides, "size": 1, "class_token": False}
         sizes.append(_size(layers, width, front))
-    return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_PICTURES, PATCHES)
+    return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_PICTURES, rules.POSITIONS_OF_A_PICTURE)
 
 
 def sounds(found: Discovery) -> Proposal:
@@ -151,4 +150,4 @@ def _adam() -> list[Decision]:
 
 def _size(layers: int, width: int, front: dict[str, Any] | None = None) -> Size:
     settings = {"model.layers": layers, "model.width": width, **({"model.front": front} if front else {})}
-    return Size(f"{layers} layers, width {width}", settings)
+    return Size(f"{numbered(layers, 'layer')}, width {width}", settings)

@@ -43,7 +43,7 @@ class Proposal:
     decisions: tuple[Decision, ...]
     sizes: tuple[Size, ...]
     epochs: float
-    positions_each: float = 1  # that the layers see of what counts as one: 49 patches of a picture, 1/4 of a frame
+    positions_each: float = 1  # as how many positions of a text what is counted in a batch counts, where size is chosen
     name: str = "recipe"
     notes: tuple[str, ...] = field(default=())
 

@@ -44,7 +44,7 @@ def decide_size(
     kept: MeasuredSize | None = None
     for size in proposal.sizes:
         said(f"measuring a model of {size.name}")
-        found = measure_size(proposal, gathered, size, deadline, settings)
+        found = measure_size(proposal, gathered, size, deadline, settings, kept)
         if kept is not None and not found.is_enough:
             break
         kept = found
@@ -54,7 +54,8 @@ def decide_size(
     if kept.steps < FEWEST_STEPS and not any(one.startswith("training.steps=") for one in settings):
         raise too_short(deadline, kept.pace, kept.steps)
     epochs = kept.seen / max(1, gathered.extent.positions * proposal.positions_each)
-    steps, why = kept.steps, f"what fits into {in_words(deadline.seconds)}: {kept.pace.seconds_per_step:.3g} s a step"
+    pace, given = kept.pace.seconds_per_step, in_words(deadline.seconds)
+    steps, why = kept.steps, f"{epochs:.3g} epochs are what fits into {given}, a step taking {pace:.3g} s"
     if epochs > proposal.epochs:
         steps, epochs = max(FEWEST_STEPS, int(steps * proposal.epochs / epochs)), proposal.epochs
         why = f"{epochs:.0f} epochs; more would overfit"
@@ -64,9 +65,19 @@ def decide_size(
           enumerate(kept.size.settings.items())),
         *_dropout(proposal, kept, gathered, epochs, settings),
         Decision("training.steps", steps, why),
+        *_validations(kept.pace, steps, settings),
     ).with_settings(settings)  # fmt: skip
     recipe = made.recipe(*settings)
     return made, gathered.recipe.model_copy(update={"model": recipe.model, "training": recipe.training})
+
+
+def _validations(pace: Pace, steps: int, settings: Sequence[str]) -> list[Decision]:
+    """How often to validate, where the usual number would take more than a tenth of the time."""
+    times = pace.validations_in(steps * pace.seconds_per_step)
+    if times == rules.VALIDATIONS or any(one.startswith("training.validate_every=") for one in settings):
+        return []
+    why = f"{times} times; each takes {in_words(pace.seconds_per_validation)}"
+    return [Decision("training.validate_every", rules.validate_every(steps, times), why)]
 
 
 def _dropout(
@@ -81,14 +92,18 @@ def _dropout(
 
 
 def measure_size(
-    proposal: Proposal, gathered: Gathered, size: Size, deadline: Deadline, settings: Sequence[str]
+    proposal: Proposal, gathered: Gathered, size: Size, deadline: Deadline, settings: Sequence[str],
+    smaller: MeasuredSize | None,
 ) -> MeasuredSize:
+    """What validation costs is measured once: with many examples it takes longer than all steps that are measured."""
     recipe = proposal.of_size(size).with_decisions(Decision("training.steps", 10**6)).recipe(*settings)
     seconds = min(LONGEST, max(SHORTEST, SHARE * deadline.seconds))
-    pace = measure(gathered, recipe, seconds)
+    pace = measure(gathered, recipe, seconds, validation=smaller is None)
+    if smaller is not None:
+        pace = pace.validating_like(smaller.pace)
     training = recipe.training.settled(recipe.model.width, gathered.extent)
-    positions = training.batch_tokens * proposal.positions_each
-    return MeasuredSize(size, pace, pace.steps_in(max(0.0, deadline.left)), layers_of(recipe, gathered), positions)
+    positions, steps = training.batch_tokens * proposal.positions_each, pace.steps_in(deadline.left_to_train(recipe))
+    return MeasuredSize(size, pace, steps, layers_of(recipe, gathered), positions)
 
 
 def layers_of(recipe: Recipe, gathered: Gathered) -> int:

@@ -6,8 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from regard.core import rules
-from regard.data.discovery.found import Discovery, TextFacts
+from regard.data.discovery.found import Discovery, TextFacts, numbered
 from regard.runs.automatic.proposal import Decision, Proposal, Size
+
+LITTLE_PER_LABEL = (
+    Decision("model.dropout", 0.3, "strong, since labels carry little information"),
+    Decision("task.label_smoothing", 0.1, "for calibrated probabilities on little data"),
+)
 
 
 def translation(found: Discovery) -> Proposal:
@@ -30,13 +35,10 @@ def classification(found: Discovery) -> Proposal:
     """Which class: an encoder and a head."""
     text = _texts(found.inputs)
     decisions = [
-        Decision("tokenizer.kind", "wordpiece", "whole words, rare ones in pieces"),
-        _vocabulary(text.characters_total),
-        *_encoder(),
+        *_encoder(text.characters_total),
         Decision("task.kind", "classification", f"{len(found.labels):,} labels"),
         *_reading(text),
-        Decision("model.dropout", 0.3, "strong, since labels carry little information"),
-        Decision("task.label_smoothing", 0.1, "for calibrated probabilities on little data"),
+        *LITTLE_PER_LABEL,
         *([Decision("task.balance", "classes", "the most frequent class is ten times the rarest or more")]
           if is_unbalanced(found.labels) else []),
         *training(),
@@ -48,15 +50,13 @@ def tagging(found: Discovery) -> Proposal:
     """A label for every word: an encoder and a head."""
     text = _texts(found.inputs)
     decisions = [
-        Decision("tokenizer.kind", "wordpiece", "whole words, rare ones in pieces"),
-        _vocabulary(text.characters_total),
-        *_encoder(),
+        *_encoder(text.characters_total),
         Decision("task.kind", "tagging", f"{len(found.labels):,} tags"),
-        Decision("task.max_length", rules.reading_length(text.words.p99, 0), "tokens; longer texts in windows"),
-        Decision("model.dropout", 0.3, "strong, since labels carry little information"),
-        Decision("task.label_smoothing", 0.1, "for calibrated probabilities on little data"),
+        Decision("task.max_length", rules.reading_length(text.words.p99, 0, rules.vocabulary(text.characters_total)),
+                 "tokens; longer texts in windows"),
+        *LITTLE_PER_LABEL,
         *training(),
-    ]
+    ]  # fmt: skip
     return Proposal(found.data, tuple(decisions), _encoder_sizes(), rules.EPOCHS_OF_TAGS)
 
 
@@ -69,31 +69,31 @@ def language_model(found: Discovery) -> Proposal:
     else:
         tokenizer = [
             Decision("tokenizer.kind", "bpe", "frequent words whole, rare ones in pieces"),
-            _vocabulary(text.characters_total),
-        ]
+            Decision("tokenizer.vocabulary", rules.vocabulary_of_running_text(text.characters_total),
+                     f"for {text.characters_total:,} characters; each position is compared with all of them"),
+        ]  # fmt: skip
     decisions = [
         *tokenizer,
         Decision("model.kind", "llama", "a decoder that predicts the next token; it can be exported"),
         Decision("model.tied", "output", "one matrix for input and output embeddings"),
+        Decision("model.head_norm", {"kind": "rms"}, "scores stay small at large learning rates"),
         Decision("task.kind", "language-model", "running text, no labels"),
-        Decision("task.context", 256),
+        Decision("task.max_length", 256),
         *training(),
         Decision("training.batch_tokens", 4096, "16 windows of 256"),
         Decision("decoding.kind", "sampling", "every token is drawn at random by its probability"),
         Decision("decoding.temperature", 0.8),
     ]
-    sizes = [Size(f"{layers} layers, width {width}", {"model.layers": layers, "model.width": width})
+    sizes = [Size(f"{numbered(layers, 'layer')}, width {width}", {"model.layers": layers, "model.width": width})
              for layers, width in rules.LADDER]  # fmt: skip
-    return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_TEXT)
+    return Proposal(found.data, tuple(decisions), tuple(sizes), rules.EPOCHS_OF_TEXT, rules.POSITIONS_OF_A_TOKEN)
 
 
 def regression(found: Discovery) -> Proposal:
     """Which number: an encoder and a head."""
     text = _texts(found.inputs)
     decisions = [
-        Decision("tokenizer.kind", "wordpiece", "whole words, rare ones in pieces"),
-        _vocabulary(text.characters_total),
-        *_encoder(),
+        *_encoder(text.characters_total),
         Decision("task.kind", "regression", "a number for each text"),
         *_reading(text),
         Decision("model.dropout", 0.3, "strong, since numbers carry little information"),
@@ -106,12 +106,12 @@ def embedding(found: Discovery) -> Proposal:
     """A vector for every text: an encoder, which learns from texts that belong together."""
     source, target = _texts(found.inputs), _texts(found.outputs)
     longest = max(source, target, key=lambda one: (one.words.p95, one.characters.p95))
+    characters = source.characters_total + target.characters_total
     decisions = [
-        Decision("tokenizer.kind", "wordpiece", "whole words, rare ones in pieces"),
-        _vocabulary(source.characters_total + target.characters_total),
-        *_encoder(),
+        *_encoder(characters),
         Decision("task.kind", "embedding", "the two texts of a pair get vectors that are near each other"),
-        Decision("task.max_length", reading_length(longest), f"tokens; 5 % have more than {longest.words.p95:,} words"),
+        Decision("task.max_length", reading_length(longest, rules.vocabulary(characters)),
+                 f"tokens; 5 % have more than {longest.words.p95:,} words"),
         *training(),
         Decision("training.batch_tokens", rules.batch_of_pairs(longest.words.median, source.examples),
                  "the other pairs of a batch are what a text is told apart from"),
@@ -122,11 +122,9 @@ def embedding(found: Discovery) -> Proposal:
 def question_answering(found: Discovery) -> Proposal:
     """Where in a context the answer stands: an encoder and a head."""
     text, answer = _texts(found.inputs), _texts(found.outputs)
-    length = rules.window(text.words.p95)
+    length = rules.window(text.words.p95, rules.vocabulary(text.characters_total))
     decisions = [
-        Decision("tokenizer.kind", "wordpiece", "whole words, rare ones in pieces"),
-        _vocabulary(text.characters_total),
-        *_encoder(),
+        *_encoder(text.characters_total),
         Decision("task.kind", "question-answering", "answers stand in their contexts"),
         Decision("task.max_length", length, f"tokens; 5 % have more than {text.words.p95:,} words"),
         Decision("task.stride", length // 3, "tokens from window to window of a longer context"),
@@ -143,7 +141,7 @@ def parsing(found: Discovery) -> Proposal:
     rare = rules.rarest_word(source.words_measured, source.distinct_words)
     decisions = [
         Decision("tokenizer.kind", "whitespace", "words and brackets are cut apart already"),
-        Decision("tokenizer.minimum_frequency", rare, f"{source.distinct_words:,} different words were seen"),
+        Decision("tokenizer.min_frequency", rare, f"{source.distinct_words:,} different words were seen"),
         Decision("tokenizer.joint", False, "brackets are no words"),
         Decision("model.kind", "transformer", "the answer is a sequence of brackets, whose length is free"),
         Decision("model.norm", "pre", "trains stably with large learning rates"),
@@ -184,7 +182,7 @@ def _tokenizers(source: TextFacts, target: TextFacts) -> list[Decision]:
     if kinds[0] == kinds[1]:
         return [Decision("tokenizer.kind", kinds[0], reasons[kinds[0]])]
     sides = [{"kind": kind, **({"vocabulary": rules.vocabulary(characters) // 2} if kind == "bpe" else {}),
-              **({"minimum_frequency": 1} if kind == "whitespace" else {})} for kind in kinds]  # fmt: skip
+              **({"min_frequency": 1} if kind == "whitespace" else {})} for kind in kinds]  # fmt: skip
     return [
         Decision("tokenizer.kind", "per-side", "the two sides are written in different ways"),
         Decision("tokenizer.source", sides[0], f"{source.name}: {reasons[kinds[0]]}"),
@@ -196,8 +194,11 @@ def _vocabulary(characters: int) -> Decision:
     return Decision("tokenizer.vocabulary", rules.vocabulary(characters), f"for {characters:,} characters")
 
 
-def _encoder() -> list[Decision]:
+def _encoder(characters: int) -> list[Decision]:
+    """An encoder of words and their pieces, for texts of so many characters in all."""
     return [
+        Decision("tokenizer.kind", "wordpiece", "whole words, rare ones in pieces"),
+        _vocabulary(characters),
         Decision("model.kind", "bert", "an encoder: each word sees the words on both sides"),
         Decision("model.residual", "pre", "trains stably with large learning rates"),
         Decision("model.position", {"kind": "rotary"}, "relative distances matter, not absolute positions"),
@@ -215,19 +216,19 @@ def _layered_sizes() -> tuple[Size, ...]:
 
 def _reading(text: TextFacts) -> list[Decision]:
     """How much of a text is read."""
-    length = reading_length(text)
+    length = reading_length(text, rules.vocabulary(text.characters_total))
     told = f"tokens; 5 % of the texts have more than {text.words.p95:,} words"
     ends = Decision("task.keep", "ends", "the start and the end of long texts say most")
     return [Decision("task.max_length", length, told), *([ends] if length >= rules.LONGEST_READING else [])]
 
 
-def reading_length(text: TextFacts) -> int:
-    return rules.reading_length(text.words.p95, text.characters.p95 if not text.spaced else 0)
+def reading_length(text: TextFacts, vocabulary: int) -> int:
+    return rules.reading_length(text.words.p95, text.characters.p95 if not text.spaced else 0, vocabulary)
 
 
 def _encoder_sizes() -> tuple[Size, ...]:
     return tuple(
-        Size(f"{layers} layers, width {width}", {"model.layers": layers, "model.width": width})
+        Size(f"{numbered(layers, 'layer')}, width {width}", {"model.layers": layers, "model.width": width})
         for layers, width in rules.ENCODER_LADDER
     )
 

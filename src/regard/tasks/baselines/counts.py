@@ -27,6 +27,17 @@ class CountColumns(NamedTuple):
         return found_NF
 
 
+def count_features(
+    counts: Mapping[str, Sequence[Mapping[str, float]]], others: Mapping[str, Sequence[Mapping[str, float]]]
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """By the name of each way to count, features of the inputs that columns are made for, and of others. A way that
+    counts the same as one before it is left out."""
+    columns: dict[CountColumns, str] = {}
+    for name, own in counts.items():
+        columns.setdefault(fit_columns(own), name)
+    return {name: (own.features(counts[name]), own.features(others[name])) for own, name in columns.items()}
+
+
 def fit_columns(counts: Sequence[Mapping[str, float]], most: int = MOST_COLUMNS) -> CountColumns:
     """A column for each name, for those that most inputs have where there are too many."""
     inputs = Counter(name for own in counts for name in own)

@@ -19,7 +19,7 @@ class Sample(NamedTuple):
     def of(self, examples: Sequence[Item]) -> list[Item]:
         return [examples[place] for place in self.places]
 
-    def told(self, unit: str) -> str:
+    def describe(self, unit: str) -> str:
         """In words: "27,000 texts", "20,000 of 300,000 texts"."""
         if len(self.places) < self.available:
             return f"{len(self.places):,} of {self.available:,} {unit}"

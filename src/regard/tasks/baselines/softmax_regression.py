@@ -30,12 +30,15 @@ class SoftmaxRegression(NamedTuple):
 
 
 def fit_softmax_regression(
-    features_NF: np.ndarray, labels_N: np.ndarray, classes: int, strength: float = 1.0
+    features_NF: np.ndarray, labels_N: np.ndarray, classes: int, strength: float = 1.0, spread: float = 0.0
 ) -> SoftmaxRegression:
     """The least cross-entropy plus ``strength`` · ‖W‖² / 2N, from weights of 0 by L-BFGS: the same data gives the same
-    weights."""
+    weights. Every feature is brought to a spread of 1; with ``spread`` those alone that spread wider are brought to it,
+    as is better for counts: what hardly ever occurs would become large otherwise."""
     features, labels = torch.from_numpy(features_NF).float(), torch.from_numpy(labels_N)
     mean_F, spread_F = features.mean(dim=0), features.std(dim=0, correction=0)
+    if spread:
+        spread_F = (spread_F / spread).clamp(min=1.0)
     spread_F = torch.where(spread_F < LEAST_SPREAD, torch.ones(()), spread_F)  # a pixel that never changes says nothing
     x_NF = (features - mean_F) / spread_F
     weights_CF = torch.zeros(classes, features.shape[1], requires_grad=True)

@@ -11,7 +11,7 @@ from regard.core.yardsticks import Yardstick
 from regard.data.modalities.graph.examples import LabelledNodes
 from regard.tasks.baselines.label_propagation import spread_labels
 from regard.tasks.baselines.softmax_regression import fit_softmax_regression
-from regard.tasks.yardsticks import Yardsticks, class_figures
+from regard.tasks.baselines.yardsticks import Yardsticks, class_figures
 
 MOST_FEATURES = 50_000_000
 """Numbers of the training nodes that a regression is fitted on."""

@@ -32,13 +32,13 @@ def word_f1(answer: str, reference: str) -> float:
     return 2 * shared / (len(found) + len(wanted))
 
 
-def said(references: Sequence[str]) -> list[str]:
+def nonempty_references(references: Sequence[str]) -> list[str]:
     """The references that say something; none: that there is no answer."""
     return [one for one in references if normal(one)] or [""]
 
 
 def is_exact(answer: str, references: Sequence[str]) -> bool:
-    return any(normal(answer) == normal(one) for one in said(references))
+    return any(normal(answer) == normal(one) for one in nonempty_references(references))
 
 
 def answer_scores(answers: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
@@ -48,8 +48,10 @@ def answer_scores(answers: Sequence[str], references: Sequence[Sequence[str]]) -
     if not answers:
         raise DataError("there is nothing to score: no question was asked")
     exact_N = np.array([is_exact(answer, own) for answer, own in zip(answers, references)])
-    f1_N = np.array([max(word_f1(answer, one) for one in said(own)) for answer, own in zip(answers, references)])
-    there_N = np.array([said(own) != [""] for own in references])
+    f1_N = np.array([
+        max(word_f1(answer, one) for one in nonempty_references(own)) for answer, own in zip(answers, references)
+    ])  # fmt: skip
+    there_N = np.array([nonempty_references(own) != [""] for own in references])
     scores: dict[str, Any] = {**figures(exact_N, f1_N), "questions": len(answers)}
     if not there_N.all():
         hits, total = int(exact_N[~there_N].sum()), int((~there_N).sum())

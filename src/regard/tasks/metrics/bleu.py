@@ -57,10 +57,10 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        told = self.told("system A", "system B")
-        return told[0].upper() + told[1:]
+        outcome = self.outcome("system A", "system B")
+        return outcome[0].upper() + outcome[1:]
 
-    def told(self, a: str, b: str) -> str:
+    def outcome(self, a: str, b: str) -> str:
         """The outcome in words, under these names."""
         if self.difference == 0:
             return f"Both systems score {self.score_a:.2f} {self.metric}: there is no difference to test."

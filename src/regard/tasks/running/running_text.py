@@ -30,6 +30,6 @@ class RunningTextTask:
         room = max_length_of(model)
         if room and self.window > room:
             raise OptionError(
-                f"task.context = {self.window}, and the model reads at most {room} tokens at once; set "
-                f"task.context={room}, or let the model read more (model.position.max_length or model.context)"
+                f"task.max_length = {self.window}, and the model reads at most {room} tokens at once; set "
+                f"task.max_length={room}, or let the model read more (model.position.max_length or model.max_length)"
             )

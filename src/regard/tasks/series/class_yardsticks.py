@@ -12,7 +12,7 @@ from regard.data.examples import HasLabel
 from regard.tasks.baselines.sampling import evenly
 from regard.tasks.baselines.softmax_regression import fit_softmax_regression
 from regard.tasks.baselines.warping import nearest
-from regard.tasks.yardsticks import class_figures, places_of
+from regard.tasks.baselines.yardsticks import class_figures, places_of
 
 MOST_SERIES = 20_000
 MOST_CELLS = 50_000_000
@@ -29,12 +29,12 @@ def series_class_yardsticks(
     learned, asked = (values_of(modality, examples) for examples in (own, scored))
     model = fit_softmax_regression(summaries(learned), labels_N, len(places))
     figures = class_figures(model.predict(summaries(asked)), gold_N, len(places))
-    found = {"softmax regression on means and spreads": Yardstick(figures, sample.told("series"))}
+    found = {"softmax regression on means and spreads": Yardstick(figures, sample.describe("series"))}
     cells = sum(map(len, learned)) * sum(map(len, asked))
     if cells <= MOST_CELLS:
         said_N = labels_N[[nearest(one, learned) for one in asked]]
         name = "nearest neighbour under time warping"
-        found[name] = Yardstick(class_figures(said_N, gold_N, len(places)), sample.told("series"))
+        found[name] = Yardstick(class_figures(said_N, gold_N, len(places)), sample.describe("series"))
     return found
 
 

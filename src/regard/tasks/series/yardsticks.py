@@ -48,7 +48,7 @@ def forecast_yardsticks(
         made_BHC = method.forecast(asked_BLC[:, -steps:], gold_BHC.shape[1])
         empty = task.judged(np.zeros((*made_BHC.shape, 0)), scored)
         judged = empty._replace(values_BHCQ=made_BHC[..., None] + gaps(rests_BHC, empty.levels))
-        found[name] = Yardstick(judged.figures(), sample.told("windows"))
+        found[name] = Yardstick(judged.figures(), sample.describe("windows"))
     return found
 
 

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from regard.core.answers import SpanAnswer
 from regard.core.errors import InputError
-from regard.data.examples import Asked
+from regard.data.examples import QuestionExample
 from regard.data.modalities.text.enclosing import split_texts
 from regard.tasks.metrics.answers import is_exact
 from regard.tasks.reading import logits_of
@@ -82,7 +82,7 @@ def question_and_context(inputs: Sequence[str | tuple[str, str]]) -> list[tuple[
 
 
 def mistakes(
-    asked: Sequence[Asked], answers: Sequence[SpanAnswer], references: Sequence[Sequence[str]]
+    asked: Sequence[QuestionExample], answers: Sequence[SpanAnswer], references: Sequence[Sequence[str]]
 ) -> list[dict[str, Any]]:
     """What was answered wrongly, the most confident first."""
     wrong = [place for place, found in enumerate(answers) if not is_exact(found.text, references[place])]

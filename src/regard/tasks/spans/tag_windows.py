@@ -15,7 +15,7 @@ from regard.data.ledger import Ledger
 from regard.data.modalities.text.enclosing import Enclosed, Window, collate_texts
 from regard.data.modalities.text.tokenizers import Tokenizer
 from regard.tasks.reading import TextBatch
-from regard.tasks.spans.words import Pieces, Speaker, WordWindow, all_windows, first_window, pieces_of
+from regard.tasks.spans.words import Pieces, TaggedPiece, WordWindow, all_windows, first_window, pieces_of
 
 
 class TagWindow(NamedTuple):
@@ -46,14 +46,14 @@ class TagEncoder:
 
     tokenizer: Tokenizer
     window: Window
-    speaker: Speaker
+    tagged_piece: TaggedPiece
     labels: Mapping[str, int]
 
     def learned(self, examples: Sequence[Tagged], split: str, ledger: Ledger) -> list[TagWindow]:
         """The start of every sentence; what is cut is listed in the ledger, and so is a sentence without pieces."""
         made, silent = [], 0
         for number, (one, pieces) in enumerate(zip(examples, self.pieces(examples), strict=True)):
-            there = int((pieces.speakers_N >= 0).sum())
+            there = int((pieces.tagged_N >= 0).sum())
             silent += len(one.words) - there
             chosen = first_window(pieces, self.window.room())
             if len(chosen.words) < there:
@@ -76,11 +76,11 @@ class TagEncoder:
         ]
 
     def pieces(self, examples: Sequence[Tagged]) -> list[Pieces]:
-        return pieces_of(self.tokenizer, [one.words for one in examples], self.speaker)
+        return pieces_of(self.tokenizer, [one.words for one in examples], self.tagged_piece)
 
     def window_of(self, number: int, one: Tagged, pieces: Pieces, chosen: WordWindow) -> TagWindow:
         text = self.window.enclose(pieces.ids[chosen.start : chosen.stop].tolist())
-        places_M = pieces.speakers_N[chosen.words] - chosen.start + len(self.window.opening)
+        places_M = pieces.tagged_N[chosen.words] - chosen.start + len(self.window.opening)
         labels_M = np.array([self.labels[one.tags[word]] if one.tags else 0 for word in chosen.words], np.int64)
         return TagWindow(number, text, chosen.words, places_M, labels_M)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from regard.data.modalities.text.tokenizers import Tokenizer
 
-Speaker = Literal["first", "last"]
+TaggedPiece = Literal["first", "last"]
 """The piece of a word whose state stands for the word."""
 NONE = -1
 SPACE = "▁"
@@ -18,10 +18,10 @@ SPACE = "▁"
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """A sentence in pieces; ``speakers_N`` is the place of the piece that speaks for each word (−1: it has none)."""
+    """A sentence in pieces; ``tagged_N`` is the place of the piece that speaks for each word (−1: it has none)."""
 
     ids: np.ndarray
-    speakers_N: np.ndarray
+    tagged_N: np.ndarray
     begins: np.ndarray  # places at which a word begins, in order
 
 
@@ -33,12 +33,13 @@ class WordWindow(NamedTuple):
     words: np.ndarray
 
 
-def pieces_of(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]], speaker: Speaker = "first") -> list[Pieces]:
+def pieces_of(
+    tokenizer: Tokenizer, sentences: Sequence[Sequence[str]], tagged_piece: TaggedPiece = "first"
+) -> list[Pieces]:
     """Sentences are read whole, with a space between words: so a word has the pieces that it has in running text."""
     made = tokenizer.raw.encode_batch([" ".join(words) for words in sentences], add_special_tokens=False)
-    return [
-        _pieces(tokenizer, words, one.ids, one.offsets, speaker) for words, one in zip(sentences, made, strict=True)
-    ]
+    pairs = zip(sentences, made, strict=True)
+    return [_pieces(tokenizer, words, one.ids, one.offsets, tagged_piece) for words, one in pairs]
 
 
 def _pieces(
@@ -46,7 +47,7 @@ def _pieces(
     words: Sequence[str],
     ids: Sequence[int],
     offsets: Sequence[tuple[int, int]],
-    speaker: Speaker,
+    tagged_piece: TaggedPiece,
 ) -> Pieces:
     word_P = words_of(words, offsets)
     firsts_N, lasts_N = np.full(len(words), NONE), np.full(len(words), NONE)
@@ -57,7 +58,7 @@ def _pieces(
     if len(words) and lasts_N[0] > firsts_N[0] and tokenizer.token(ids[firsts_N[0]]) == SPACE:
         firsts_N[0] += 1  # the space that some tokenizers put before a text counts as its first character
     begins = np.sort(firsts_N[firsts_N >= 0])
-    return Pieces(np.array(ids, np.int64), firsts_N if speaker == "first" else lasts_N, begins)
+    return Pieces(np.array(ids, np.int64), firsts_N if tagged_piece == "first" else lasts_N, begins)
 
 
 def words_of(words: Sequence[str], offsets: Sequence[tuple[int, int]]) -> np.ndarray:
@@ -74,8 +75,8 @@ def words_of(words: Sequence[str], offsets: Sequence[tuple[int, int]]) -> np.nda
 
 def first_window(pieces: Pieces, room: int) -> WordWindow:
     """The start of a sentence, and the words that speak within it."""
-    speakers_N = pieces.speakers_N
-    return WordWindow(0, min(room, len(pieces.ids)), np.flatnonzero((speakers_N >= 0) & (speakers_N < room)))
+    tagged_N = pieces.tagged_N
+    return WordWindow(0, min(room, len(pieces.ids)), np.flatnonzero((tagged_N >= 0) & (tagged_N < room)))
 
 
 def all_windows(pieces: Pieces, room: int) -> list[WordWindow]:
@@ -85,8 +86,8 @@ def all_windows(pieces: Pieces, room: int) -> list[WordWindow]:
     sentence are no ends. Of equals the earlier window has it.
     """
     count, bounds = len(pieces.ids), window_bounds(len(pieces.ids), room, pieces.begins)
-    there = np.flatnonzero(pieces.speakers_N >= 0)
-    places_M = pieces.speakers_N[there]
+    there = np.flatnonzero(pieces.tagged_N >= 0)
+    places_M = pieces.tagged_N[there]
     most_M, best_M = np.full(len(there), -np.inf), np.zeros(len(there), np.int64)
     for number, (start, stop) in enumerate(bounds):
         inside = slice(*np.searchsorted(places_M, (start, stop)))

@@ -17,7 +17,7 @@ from regard.data import TokenizerPart
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
 from regard.data.modalities.graph.columns import Columns
-from regard.data.modalities.graph.counting import KINDS, NEIGHBOURS, NUMBER, part_counts
+from regard.data.modalities.graph.counting import KINDS, NEIGHBOURS, NODES, NUMBER, part_counts
 from regard.data.modalities.graph.examples import LabelledGraph
 from regard.data.modalities.graph.graphs import Graph
 from regard.data.modalities.graph.json_graphs import graph_of_tree
@@ -192,6 +192,7 @@ def test_columns_are_the_same_after_their_record() -> None:
 def test_what_a_graph_is_made_of() -> None:
     found = part_counts([graph_of(WATER)])
     assert found[NUMBER] == [{"nodes": 3}]
+    assert found[NODES] == [{"node element H": 2, "node element O": 1, "node charge": 0, "nodes": 3}]
     assert found[KINDS] == [{
         "node element H": 2, "node element O": 1, "node charge": 0, "edge bond single": 2, "nodes": 3, "edges": 2
     }]  # fmt: skip

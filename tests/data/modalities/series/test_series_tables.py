@@ -46,7 +46,7 @@ def test_a_table_is_a_series_with_a_clock(tmp_path: Path) -> None:
     assert found.series.channels == ("load",)
     assert found.series.clock == Clock(1_709_251_200, HOUR, "s")
     assert values(found) == list(range(5, 35))
-    assert found.series.clock.told(25) == "2024-03-02 01:00"
+    assert found.series.clock.time_of(25) == "2024-03-02 01:00"
     assert (ledger.total("read"), ledger.total("kept"), ledger.notes) == (30, 30, [])
 
 
@@ -167,7 +167,7 @@ def test_year_month_day_and_hour_make_a_time_together(tmp_path: Path) -> None:
     assert found.series.channels == ("pm",)
     assert found.series.time == ("year", "month", "day", "hour")
     assert found.series.clock.step == HOUR
-    assert found.series.clock.told(29) == "2010-01-02 05:00"
+    assert found.series.clock.time_of(29) == "2010-01-02 05:00"
 
 
 def test_a_column_that_counts_rows_is_no_channel(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from regard.runs.recipe import Recipe
 TOKENIZER = {
     "kind": "per-side",
     "source": {"kind": "character"},
-    "target": {"kind": "whitespace", "minimum_frequency": 1},
+    "target": {"kind": "whitespace", "min_frequency": 1},
 }
 
 

@@ -14,7 +14,7 @@ from regard.data import texts
 from regard.data.modalities.text import token_files
 from regard.data.modalities.text.token_files import TokenFile, encoded, token_file
 from regard.data.modalities.text.tokenizers import BpeTokenizer, Tokenizer
-from regard.data.texts import FileText, HeldText
+from regard.data.texts import FileText, TextInMemory
 from tests.tokenizer_kinds import every_kind
 
 PROSE = (
@@ -38,7 +38,7 @@ def test_blocks_give_the_pieces_of_the_whole(
 ) -> None:
     monkeypatch.setattr(texts, "BLOCK", 32)
     monkeypatch.setattr(token_files, "BATCH", 70)
-    made = [id for ids, _, _ in encoded([HeldText("text", text)], tokenizer) for id in ids]
+    made = [id for ids, _, _ in encoded([TextInMemory("text", text)], tokenizer) for id in ids]
     assert made == [EOS, *tokenizer.encode(text), *([EOS] if text else [])]
 
 
@@ -47,7 +47,7 @@ def made_of(*own: texts.Text, tokenizer: Tokenizer = TOKENIZERS["character"]) ->
 
 
 def test_documents_are_parted_and_counted() -> None:
-    made = made_of(HeldText("a", "the cat"), HeldText("b", "sat", ends=False), HeldText("c", " on"))
+    made = made_of(TextInMemory("a", "the cat"), TextInMemory("b", "sat", ends=False), TextInMemory("c", " on"))
     tokens = made.open().tolist()
     encode = TOKENIZERS["character"].encode
     assert tokens == [EOS, *encode("the cat"), EOS, *encode("sat"), *encode(" on"), EOS]
@@ -58,7 +58,7 @@ def test_no_batch_is_much_larger_than_it_should_be(monkeypatch: pytest.MonkeyPat
     """So that a corpus larger than memory can be tokenised, whether its lines or its files are documents."""
     monkeypatch.setattr(texts, "BLOCK", 64)
     monkeypatch.setattr(token_files, "BATCH", 300)
-    own = [HeldText(str(number), PROSE * 7) for number in range(5)]
+    own = [TextInMemory(str(number), PROSE * 7) for number in range(5)]
     for lines in (False, True):
         chosen = [text.by_lines() if lines else text for text in own]
         sizes = [characters for _, characters, _ in encoded(chosen, TOKENIZERS["bpe"])][1:]
@@ -69,7 +69,7 @@ def test_no_batch_is_much_larger_than_it_should_be(monkeypatch: pytest.MonkeyPat
 
 
 def test_lines_as_documents() -> None:
-    made = made_of(HeldText("a", "cat\n\n  \nsat", lines=True))
+    made = made_of(TextInMemory("a", "cat\n\n  \nsat", lines=True))
     encode = TOKENIZERS["character"].encode
     assert made.open().tolist() == [EOS, *encode("cat"), EOS, *encode("sat"), EOS]
     assert made.documents == 2
@@ -90,7 +90,7 @@ def test_the_second_time_nothing_is_tokenised(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_truncated_file_is_made_again() -> None:
-    text = HeldText("a", PROSE)
+    text = TextInMemory("a", PROSE)
     first = made_of(text)
     before = first.open().tolist()
     first.path.write_bytes(first.path.read_bytes()[:-2])
@@ -98,7 +98,7 @@ def test_a_truncated_file_is_made_again() -> None:
 
 
 def test_numbers_are_as_narrow_as_the_vocabulary() -> None:
-    assert made_of(HeldText("a", PROSE)).open().dtype == np.uint16
+    assert made_of(TextInMemory("a", PROSE)).open().dtype == np.uint16
 
 
 def test_an_interrupted_writing_leaves_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -108,5 +108,5 @@ def test_an_interrupted_writing_leaves_nothing(monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr(token_files, "encoded", breaks)
     with pytest.raises(KeyboardInterrupt):
-        made_of(HeldText("a", PROSE))
+        made_of(TextInMemory("a", PROSE))
     assert not list((tmp_path / "cache").rglob("*.bin"))

@@ -126,10 +126,10 @@ def test_words_are_split_at_elisions_contractions_and_signs():
 
 def test_between_two_spaces_nothing_is_split():
     text = "(S (NP PRP$ NN ) (, ,) :-) ''"
-    tokenizer = WhitespaceTokenizer(minimum_frequency=1).train([text])
+    tokenizer = WhitespaceTokenizer(min_frequency=1).train([text])
     assert len(tokenizer.encode(text)) == len(text.split())
     assert tokenizer.decode(tokenizer.encode(f"{text} (NP-SBJ  NN")) == f"{text} <unk>  NN"
-    assert UNK not in WhitespaceTokenizer(minimum_frequency=1).train(["a\t<unk>"]).encode("a\t<unk>")
+    assert UNK not in WhitespaceTokenizer(min_frequency=1).train(["a\t<unk>"]).encode("a\t<unk>")
 
 
 @pytest.mark.parametrize("tokenizer", ALL.values(), ids=ALL)
@@ -158,7 +158,7 @@ def test_size_is_what_the_data_give_and_frequencies_and_limits_hold():
     assert BpeTokenizer(vocabulary=5000).train(TEXTS).size < 5000
     assert BpeTokenizer(vocabulary=300).train(TEXTS).size == 300
     assert WordTokenizer(vocabulary=9).train(TEXTS).size == 9
-    assert WordTokenizer(minimum_frequency=4).train(["rare"] * 3 + ["often"] * 4).size == 4 + 1 + 1
+    assert WordTokenizer(min_frequency=4).train(["rare"] * 3 + ["often"] * 4).size == 4 + 1 + 1
     assert BpeTokenizer().train([]).size == 260
     assert CharacterTokenizer(lower=True).train(["aA"]).size == 5
     lower = BpeTokenizer(vocabulary=300, lower=True).train(TEXTS)
@@ -207,7 +207,7 @@ def test_the_table_of_tokenizers_resolves():
 
 def test_code_keeps_its_lines_and_names() -> None:
     code = "def read_lines(path):\n    return [line for line in open(path)]\n\n\nclass A:\n    x = 1_000\n" * 4
-    tokenizer = CodeTokenizer(vocabulary=500, minimum_frequency=1).train([code])
+    tokenizer = CodeTokenizer(vocabulary=500, min_frequency=1).train([code])
     tokens = [piece.token for piece in tokenizer.pieces("    x = 10\n    return read_lines(path)\n")]
     line = ["▁", "▁", "▁", "▁", "x", "▁=", "▁1", "0", "\n▁▁▁▁"]
     assert tokens == [*line, "return", "▁read", "_lines", "(", "path", ")", "\n"]

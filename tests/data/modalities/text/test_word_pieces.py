@@ -15,7 +15,7 @@ from regard.data.modalities.text.token_files import token_file
 from regard.data.modalities.text.tokenizers import BpeTokenizer, Tokenizer
 from regard.data.modalities.text.vocabularies import Vocabularies
 from regard.data.modalities.text.word_pieces import MASK, WordPieceTokenizer, continues_word
-from regard.data.texts import HeldText
+from regard.data.texts import TextInMemory
 
 TEXTS = ["The walking cat talked, walked and walks.", "Talking cats walk; a café talks!"] * 4
 PIECES = WordPieceTokenizer(vocabulary=70).train(TEXTS)
@@ -60,8 +60,8 @@ def test_the_tokenizer_of_running_text_is_found_again_with_its_mask() -> None:
 
 def test_blocks_give_the_tokens_of_the_whole_text() -> None:
     text = " ".join(TEXTS * 1500)
-    assert len(list(HeldText("long", text).blocks())) > 2
-    tokens = token_file([HeldText("long", text)], PIECES).open()
+    assert len(list(TextInMemory("long", text).blocks())) > 2
+    tokens = token_file([TextInMemory("long", text)], PIECES).open()
     assert tokens.tolist() == [EOS, *PIECES.encode(text), EOS]
 
 

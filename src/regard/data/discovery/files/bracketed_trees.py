@@ -8,8 +8,8 @@ from pathlib import Path
 from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
-from regard.data.discovery.found import Discovery, Wishes, numbered
-from regard.data.discovery.given import Given, SplitFiles, ending
+from regard.data.discovery.found import Discovery, Hints, numbered
+from regard.data.discovery.given import GivenFiles, SplitFiles, ending
 from regard.data.discovery.tally import Findings, Seen, Tally
 from regard.data.ledger import Ledger
 from regard.data.readers import stream_lines
@@ -28,10 +28,10 @@ class Treebanks(Discoverer):
     what = "trees in brackets"
     tasks: tuple[str, ...] = ("parsing",)
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         return bool(given.files) and all(looks_like_trees(path) for path in given.files[:10])
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         files = SplitFiles.of(given, given.files)
         tallies: dict[str, Tally] = {split: Tally() for split in files.by_name()}
         observations = []
@@ -48,7 +48,7 @@ class Treebanks(Discoverer):
         name = files.train[0].name
         findings = Findings(
             "parsing", {"kind": "trees"}, files, entries, tallies, name, f"trees of {name}", "tree",
-            observations=[*observations, *given.told_aside()], reasons=[f"{name} has trees in brackets"],
+            observations=[*observations, *given.ignored_files()], reasons=[f"{name} has trees in brackets"],
         )  # fmt: skip
         return findings.discovery()
 

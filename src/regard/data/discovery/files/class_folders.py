@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -13,8 +13,8 @@ from regard.data.class_files import class_files
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.files import picture_facts, sound_facts
-from regard.data.discovery.found import Discovery, Wishes, numbered
-from regard.data.discovery.given import TRAIN, Given, SplitFiles, ending, listed, role_of_word, role_word
+from regard.data.discovery.found import Discovery, Hints, numbered
+from regard.data.discovery.given import TRAIN, GivenFiles, SplitFiles, ending, listed, role_of_word, role_word
 from regard.data.discovery.tables.columns import PICTURE_ENDINGS
 from regard.data.discovery.tally import Findings, Measure, Seen, Tally, given_text
 from regard.data.modalities.audio.decoding import SUFFIXES as SOUND_ENDINGS
@@ -27,6 +27,8 @@ FEWEST_TEXTS = 2  # of each; folders with a single file each are more likely cha
 
 
 Fits: TypeAlias = Callable[[Path], bool]
+GoBy: TypeAlias = Callable[..., list[str]]
+"""Counts labelled files in a tally and says what is wrong with them."""
 
 
 class ClassFolders(NamedTuple):
@@ -37,7 +39,7 @@ class ClassFolders(NamedTuple):
     aside: tuple[Path, ...] = ()
 
 
-def class_folders(given: Given, fits: Fits) -> ClassFolders | None:
+def class_folders(given: GivenFiles, fits: Fits) -> ClassFolders | None:
     """Where the one folder that was named, or those in it that are called like splits, have a folder for each class;
     None where files that ``fits`` accepts are not so."""
     folder = given.folder
@@ -71,7 +73,7 @@ def check_classes(folder: Path, labels: Sequence[str], what: str) -> None:
 
 
 def gathered(
-    found: ClassFolders, kind: str, tallies: Mapping[str, Tally], measure: Measure, given: Given, what: str
+    found: ClassFolders, kind: str, tallies: Mapping[str, Tally], measure: Measure, given: GivenFiles, what: str
 ) -> Discovery:
     """The discovery of folders whose files have gone by."""
     train = found.splits[TRAIN]
@@ -84,50 +86,46 @@ def gathered(
         findings.observations.append(
             f"{path.name}/: {numbered(tallies[split].examples, what)} in {numbered(classes, 'class folder')}"
         )
-    findings.observations += [*given.told_aside()]
+    findings.observations += [*given.ignored_files()]
     findings.observations += [f"left aside: {listed(found.aside)}"] if found.aside else []
     findings.reasons += [f"{train.name}/ has a folder for each class, whose name is the label", *found.reasons]
     return findings.discovery()
 
 
-class PictureFolders(Discoverer):
-    """Pictures in a folder for each class."""
+class OpenedFolders(Discoverer):
+    """Files of one kind in a folder for each class, opened one by one."""
 
-    what = "pictures in a folder for each class"
     tasks: tuple[str, ...] = ("classification",)
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
-        return class_folders(given, is_picture) is not None
+    def __init__(self, kind: str, endings: Collection[str], go_by: GoBy, measure: Measure) -> None:
+        self.kind, self.endings, self.go_by, self.measure = kind, endings, go_by, measure
+        self.what = f"{kind}s in a folder for each class"
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
-        return of_files(given, is_picture, "picture", picture_facts.go_by, picture_facts.measure_pictures)
+    def fits(self, path: Path) -> bool:
+        return path.suffix.lower() in self.endings
+
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
+        return class_folders(given, self.fits) is not None
+
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
+        found = class_folders(given, self.fits)
+        assert found is not None
+        tallies = {split: Tally() for split in found.splits}
+        problems: list[str] = []
+        for split, folder in found.splits.items():
+            files = class_files(folder)
+            check_classes(folder, [label for label, _ in files], f"{self.kind}s")
+            problems += self.go_by(files, tallies[split])
+        made = gathered(found, f"{self.kind}s", tallies, self.measure, given, self.kind)
+        return replace(made, warnings=(*made.warnings, *problems))
 
 
-class SoundFolders(Discoverer):
-    """Sounds in a folder for each class."""
-
-    what = "sounds in a folder for each class"
-    tasks: tuple[str, ...] = ("classification",)
-
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
-        return class_folders(given, is_sound) is not None
-
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
-        return of_files(given, is_sound, "sound", sound_facts.go_by, sound_facts.measure_sounds)
+def picture_folders() -> OpenedFolders:
+    return OpenedFolders("picture", PICTURE_ENDINGS, picture_facts.go_by, picture_facts.measure_pictures)
 
 
-def of_files(given: Given, fits: Fits, what: str, go_by: Callable[..., list[str]], measure: Measure) -> Discovery:
-    """The discovery of class folders whose files are opened one by one."""
-    found = class_folders(given, fits)
-    assert found is not None
-    tallies = {split: Tally() for split in found.splits}
-    problems: list[str] = []
-    for split, folder in found.splits.items():
-        files = class_files(folder)
-        check_classes(folder, [label for label, _ in files], f"{what}s")
-        problems += go_by(files, tallies[split])
-    made = gathered(found, f"{what}s", tallies, measure, given, what)
-    return replace(made, warnings=(*made.warnings, *problems))
+def sound_folders() -> OpenedFolders:
+    return OpenedFolders("sound", SOUND_ENDINGS, sound_facts.go_by, sound_facts.measure_sounds)
 
 
 class TextFolders(Discoverer):
@@ -136,16 +134,16 @@ class TextFolders(Discoverer):
     what = "text files in a folder for each class"
     tasks: tuple[str, ...] = ("classification",)
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         found = class_folders(given, is_text)
-        if found is None or wishes.task == "classification":
+        if found is None or hints.task == "classification":
             return found is not None
         train = found.splits[TRAIN]
         labels = Counter(label for label, _ in class_files(train))
         loose = any(path.parent == train for path in given.files)
         return len(labels) >= FEWEST and min(labels.values()) >= FEWEST_TEXTS and not loose
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         found = class_folders(given, is_text)
         assert found is not None
         tallies = {split: Tally() for split in found.splits}
@@ -169,14 +167,6 @@ class TextFolders(Discoverer):
         made = gathered(found, "labelled", tallies, given_text, given, "text")
         other = "for a language model of all files: --task language-model"
         return replace(made, reasons=(*made.reasons, other))
-
-
-def is_picture(path: Path) -> bool:
-    return path.suffix.lower() in PICTURE_ENDINGS
-
-
-def is_sound(path: Path) -> bool:
-    return path.suffix.lower() in SOUND_ENDINGS
 
 
 def is_text(path: Path) -> bool:

@@ -9,8 +9,8 @@ from typing import Any
 
 from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
-from regard.data.discovery.found import Discovery, GraphFacts, Spread, Wishes, numbered
-from regard.data.discovery.given import TRAIN, Given, SplitFiles, ending, listed
+from regard.data.discovery.found import Discovery, GraphFacts, Hints, LengthSummary, numbered
+from regard.data.discovery.given import TRAIN, GivenFiles, SplitFiles, ending, listed
 from regard.data.discovery.measuring import Counted
 from regard.data.discovery.tables.asking import quoted
 from regard.data.discovery.tables.columns import judged
@@ -18,7 +18,7 @@ from regard.data.discovery.tables.names import LABELS, first_known
 from regard.data.discovery.tally import Findings, Seen, Tally
 from regard.data.ledger import Ledger
 from regard.data.modalities.graph.json_graphs import SUFFIXES as JSON_SUFFIXES
-from regard.data.modalities.graph.reading import is_table_folder, read_graphs
+from regard.data.modalities.graph.reading import is_graph_folder, read_graphs
 from regard.data.modalities.graph.sdf import SUFFIXES as MOLECULE_SUFFIXES
 from regard.data.modalities.graph.tu import is_tu_folder
 from regard.data.modalities.graph.written import Broken
@@ -26,6 +26,11 @@ from regard.data.readers import byte_blocks, summarise
 
 BEGINNING = 1 << 16
 NODES = re.compile(rb'"nodes"\s*:\s*[\[\d]')
+ONE_GRAPH = (
+    "and from files alone only graphs with a class or a number each are learned from. For classes of its nodes change "
+    '[data] and [input] of "regard recipes show cora"; for its edges choose data.kind = "graph-links" and task.kind = '
+    '"link-prediction" there'
+)
 TASKS = {"label": "classification", "number": "regression"}
 """What can be learned, by what is said of graphs."""
 
@@ -37,15 +42,15 @@ class GraphFiles(Discoverer):
     tasks: tuple[str, ...] = ("classification", "regression")
     columns: tuple[str, ...] = ("label_column",)
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         folder = given.folder
-        if folder is not None and (is_tu_folder(folder) or is_table_folder(folder)):
+        if folder is not None and is_graph_folder(folder):
             return True
         return bool(given.files) and all(holds_graphs(path) for path in given.files[:10])
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         files = graph_splits(given)
-        label, task, reason = what_is_said(files.train, wishes)
+        label, task, reason = what_is_said(files.train, hints)
         tallies: dict[str, Tally] = {split: Tally() for split in files.by_name()}
         graphs: list[Any] = []
         observations = []
@@ -56,8 +61,8 @@ class GraphFiles(Discoverer):
                 observations.append(f"{path.name}: {numbered(len(found), 'graph')} for {split}")
 
         def measure(name: str, tally: Tally, counted: Counted) -> GraphFacts:
-            nodes = Spread.of([len(one.raw) for one in graphs])
-            return GraphFacts(name, tally.examples, nodes, Spread.of([len(one.raw.edges_E2) for one in graphs]))
+            nodes = LengthSummary.of([len(one.raw) for one in graphs])
+            return GraphFacts(name, tally.examples, nodes, LengthSummary.of([len(one.raw.edges_E2) for one in graphs]))
 
         entries = {split: [str(path) for path in own] for split, own in files.by_name().items()}
         data = {"kind": "graphs", **({"label": label} if label != "label" else {})}
@@ -81,19 +86,16 @@ def holds_graphs(path: Path) -> bool:
     return begin.startswith((b"{", b"[")) and NODES.search(begin) is not None
 
 
-def graph_splits(given: Given) -> SplitFiles:
+def graph_splits(given: GivenFiles) -> SplitFiles:
     folder = given.folder
-    if folder is not None and is_table_folder(folder):
-        raise DataError(
-            f"{folder} is one graph in tables of nodes and edges; from files alone, only graphs with a class or a "
-            "number each can be learned from. For questions about nodes or edges, write a recipe"
-        )
     if folder is not None and is_tu_folder(folder):
         return SplitFiles((folder,))
+    if folder is not None and is_graph_folder(folder):
+        raise DataError(f"{folder} is one graph, {ONE_GRAPH}")
     return SplitFiles.of(given, given.files)
 
 
-def what_is_said(train: Sequence[Path], wishes: Wishes) -> tuple[str, str, str]:
+def what_is_said(train: Sequence[Path], hints: Hints) -> tuple[str, str, str]:
     """The name of what is to be learned of each graph, the task, and why."""
     columns: dict[str, list[str]] = {}
     where = listed(train)
@@ -106,11 +108,13 @@ def what_is_said(train: Sequence[Path], wishes: Wishes) -> tuple[str, str, str]:
             continue
         for name, value in one.properties.items():
             columns.setdefault(name, []).append(value)
+    if len(graphs) == 1 and len(train) == 1:
+        raise DataError(f"{where} holds one graph, {ONE_GRAPH}")
     kinds = {name: judged(name, values).kind for name, values in columns.items()}
-    wished = wishes.label_column
+    wished = hints.label_column
     if wished and wished not in kinds:
         raise DataError(f"{where}: no graph says {wished!r}, which --label-column names; they say {', '.join(kinds)}")
-    fitting = [name for name, kind in kinds.items() if kind in TASKS and wishes.task in ("", TASKS[kind], "regression")]
+    fitting = [name for name, kind in kinds.items() if kind in TASKS and hints.task in ("", TASKS[kind], "regression")]
     label = wished or (fitting[0] if len(fitting) == 1 else first_known(fitting, LABELS))
     if not label:
         told = ", ".join(f"{name!r} ({kind})" for name, kind in kinds.items()) or "nothing"
@@ -119,7 +123,7 @@ def what_is_said(train: Sequence[Path], wishes: Wishes) -> tuple[str, str, str]:
             f"{where}: what is to be learned of each graph is not clear; of graphs the files say {told}."
             + (f" Say which with one of:\n{ways}" if ways else " Give each a class or a number")
         )
-    task = wishes.task or TASKS.get(kinds[label], "classification")
+    task = hints.task or TASKS.get(kinds[label], "classification")
     what = "a number" if task == "regression" else "a class"
     why = "you named it" if wished else "since nothing else is said" if len(fitting) == 1 else "by its name"
     return label, task, f"{label!r} is {what} of each graph, {why}"

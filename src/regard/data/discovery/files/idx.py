@@ -8,8 +8,8 @@ from pathlib import Path
 from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.files.picture_facts import idx_facts
-from regard.data.discovery.found import Discovery, PictureFacts, Wishes, numbered
-from regard.data.discovery.given import TEST, Given, SplitFiles, listed, role_of, without_role
+from regard.data.discovery.found import Discovery, Hints, PictureFacts, numbered
+from regard.data.discovery.given import TEST, GivenFiles, SplitFiles, listed, role_of, without_role
 from regard.data.discovery.measuring import Counted
 from regard.data.discovery.tally import Findings, Seen, Tally
 from regard.data.modalities.image.idx import is_idx, labels_beside, read_idx_pair
@@ -24,10 +24,10 @@ class IdxFiles(Discoverer):
     what = "pictures and labels in idx files, as MNIST's are"
     tasks: tuple[str, ...] = ("classification",)
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         return any(is_idx(path) for path in given.files)
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         files = idx_splits(given)
         tallies: dict[str, Tally] = {split: Tally() for split in files.by_name()}
         observations = []
@@ -47,13 +47,13 @@ class IdxFiles(Discoverer):
         entries = {split: [str(path) for path in own] for split, own in files.by_name().items()}
         findings = Findings(
             "classification", {"kind": "pictures"}, files, entries, tallies, first.name, "", "picture", measure,
-            observations=[*observations, *given.told_aside()],
+            observations=[*observations, *given.ignored_files()],
             reasons=[f"{first.name} is an idx file, and {labels_beside(first).name} beside it has its labels"],
         )  # fmt: skip
         return findings.discovery()
 
 
-def idx_splits(given: Given) -> SplitFiles:
+def idx_splits(given: GivenFiles) -> SplitFiles:
     """Files of pictures by split; t10k is for testing, as everybody knows it."""
     pictures = [path for path in given.files if is_idx(path) and "labels" not in path.name]
     if not pictures:

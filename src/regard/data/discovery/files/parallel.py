@@ -11,8 +11,8 @@ import numpy as np
 from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
-from regard.data.discovery.found import Discovery, Wishes, numbered
-from regard.data.discovery.given import TRAIN, Given, SplitFiles, ending, listed, siblings
+from regard.data.discovery.found import Discovery, Hints, numbered
+from regard.data.discovery.given import TRAIN, GivenFiles, SplitFiles, ending, listed, siblings
 from regard.data.discovery.tables.names import PAIRS, SIDES, is_language
 from regard.data.discovery.tally import Findings, Seen, Tally
 from regard.data.readers import COMPRESSIONS, stream_lines
@@ -51,13 +51,13 @@ class ParallelFiles(Discoverer):
     tasks: tuple[str, ...] = ("translation", "embedding")
     columns: tuple[str, ...] = ("source_column", "target_column")
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
-        if wishes.task in self.tasks and given.folder is None and len(given.files) == 2:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
+        if hints.task in self.tasks and given.folder is None and len(given.files) == 2:
             return True
         return bool(sides_of(given.files)) or (len(given.files) == 2 and named_alike(given.files) is not None)
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
-        found = pairing(given, wishes)
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
+        found = pairing(given, hints)
         tallies = {split: Tally() for split in found.splits}
         observations = []
         for split, pairs in found.splits.items():
@@ -70,8 +70,8 @@ class ParallelFiles(Discoverer):
         }
         (source, target), *_ = found.splits[TRAIN]
         findings = Findings(
-            wishes.task or self.tasks[0], {"kind": "pairs"}, SplitFiles((source,), aside=found.aside), entries,
-            tallies, source.name, target.name, "pair", observations=[*observations, *given.told_aside()],
+            hints.task or self.tasks[0], {"kind": "pairs"}, SplitFiles((source,), aside=found.aside), entries,
+            tallies, source.name, target.name, "pair", observations=[*observations, *given.ignored_files()],
             reasons=[*found.reasons],
         )  # fmt: skip
         return findings.discovery()
@@ -116,15 +116,15 @@ def named_alike(files: Sequence[Path]) -> tuple[Path, Path] | None:
     return (first, second) if lines[0] == lines[1] > 1 else None
 
 
-def pairing(given: Given, wishes: Wishes) -> Pairing:
+def pairing(given: GivenFiles, hints: Hints) -> Pairing:
     stems = sides_of(given.files)
     if not stems:
         first, second = given.files
-        why = "as you said" if wishes.task else "since both have one name and the same number of lines"
+        why = "as you said" if hints.task else "since both have one name and the same number of lines"
         reason = f"line i of {second.name} belongs to line i of {first.name}, {why}; the first is the source"
         return Pairing(first.name, second.name, {TRAIN: [(first, second)]}, (reason,))
     sides = list(dict.fromkeys(side.side for own in stems.values() for side in own))
-    source, target, reason = direction(sides, given, wishes)
+    source, target, reason = direction(sides, given, hints)
     both: dict[str, tuple[Path, Path]] = {}
     for stem, own in stems.items():
         by_side = {side.side: side.path for side in own}
@@ -155,9 +155,9 @@ def _same(side: Side, other: Side | None) -> bool:
     return other is not None and other.stem == side.stem
 
 
-def direction(sides: Sequence[str], given: Given, wishes: Wishes) -> tuple[str, str, str]:
+def direction(sides: Sequence[str], given: GivenFiles, hints: Hints) -> tuple[str, str, str]:
     """The source's side and the target's, and why."""
-    wished = (wishes.source_column, wishes.target_column)
+    wished = (hints.source_column, hints.target_column)
     for name in filter(None, wished):
         if name not in sides:
             raise DataError(f"there is no side {name!r}; the files end in {', '.join(sides)}")

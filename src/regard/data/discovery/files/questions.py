@@ -7,8 +7,8 @@ from pathlib import Path
 from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
-from regard.data.discovery.found import Discovery, Wishes, numbered
-from regard.data.discovery.given import Given, SplitFiles
+from regard.data.discovery.found import Discovery, Hints, numbered
+from regard.data.discovery.given import GivenFiles, SplitFiles
 from regard.data.discovery.tally import Findings, Seen, Tally
 from regard.data.ledger import Ledger
 from regard.data.readers import byte_blocks
@@ -24,10 +24,10 @@ class SquadFiles(Discoverer):
     what = "questions about paragraphs, as in SQuAD's files"
     tasks: tuple[str, ...] = ("question-answering",)
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         return any(looks_like_squad(path) for path in given.files)
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         paths = [path for path in given.files if looks_like_squad(path)]
         files = SplitFiles.of(given, paths)
         tallies: dict[str, Tally] = {split: Tally() for split in files.by_name()}
@@ -38,7 +38,7 @@ class SquadFiles(Discoverer):
         entries = {split: [str(path) for path in own] for split, own in files.by_name().items()}
         findings = Findings(
             "question-answering", {"kind": "questions"}, files, entries, tallies, "question and context", "answer",
-            "question", observations=[*observations, *given.told_aside()],
+            "question", observations=[*observations, *given.ignored_files()],
             reasons=["in SQuAD's format: answers are spans of their contexts"],
         )  # fmt: skip
         return findings.discovery()

@@ -10,13 +10,13 @@ import numpy as np
 from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import TextFile, check_text
-from regard.data.discovery.found import Discovery, TextFacts, Wishes, numbered, percent
+from regard.data.discovery.found import Discovery, Hints, TextFacts, numbered, percent
 from regard.data.discovery.given import (
     SPLITS,
     TEST,
     TRAIN,
     VALIDATION,
-    Given,
+    GivenFiles,
     SplitFiles,
     ending,
     listed,
@@ -46,10 +46,10 @@ class RunningText(Discoverer):
     what = "running text"
     tasks = LANGUAGE_MODELS
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         return bool(texts_among(given))
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         paths = texts_among(given)
         packed = [path for path in paths if path.suffix in COMPRESSIONS]
         if packed:
@@ -77,11 +77,11 @@ class RunningText(Discoverer):
         told = [f"{path.name}: {size(one)}" for own in held.values() for path, one in [*own.items()][:MANY]]
         if sum(map(len, held.values())) > len(told):
             told = [f"{numbered(len(own), 'file')} for {split}" for split, own in held.items()] + told[:3]
-        told += [*facts.sentences(), *files.told_aside(), *given.told_aside()]
+        told += [*facts.sentences(), *files.ignored_files(), *given.ignored_files()]
         told += [f"ignored, since they are not text: {listed(aside)}"] if aside else []
         told += [f"{numbered(empty, 'file is', 'files are')} empty"] if empty else []
         return Discovery(
-            wishes.task or LANGUAGE_MODELS[0],
+            hints.task or LANGUAGE_MODELS[0],
             {"kind": "text", **documents, **split_table(entries), **share_keys},
             tuple(told),
             (f"{listed(paths)}: running text, so a language model learns to continue it", *why, *files.reasons,
@@ -93,7 +93,7 @@ class RunningText(Discoverer):
         )  # fmt: skip
 
 
-def texts_among(given: Given) -> list[Path]:
+def texts_among(given: GivenFiles) -> list[Path]:
     """Of a folder's files those of the endings that its texts have; of named files all."""
     fitting = [path for path in given.files if ending(path) not in NO_TEXTS]
     return fitting if given.folder is None or len(fitting) < len(given.files) else [*given.files]
@@ -119,7 +119,7 @@ def set_aside(train: dict[Path, TextFile], named: set[str]) -> tuple[dict[str, f
     return shares, reasons, []
 
 
-def named(paths: Sequence[Path], given: Given) -> list[str]:
+def named(paths: Sequence[Path], given: GivenFiles) -> list[str]:
     """How a recipe names these files: one by one, or by a pattern where there are many and it finds exactly them."""
     if given.folder is None or len(paths) <= FEW:
         return [str(path) for path in paths]

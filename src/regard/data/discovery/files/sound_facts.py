@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from regard.core.errors import DataError
-from regard.data.discovery.found import SoundFacts, Spread
+from regard.data.discovery.found import LengthSummary, SoundFacts
 from regard.data.discovery.measuring import Counted
 from regard.data.discovery.tally import Seen, Tally
 from regard.data.readers import summarise
@@ -25,7 +25,7 @@ def measure_sounds(name: str, tally: Tally, counted: Counted) -> SoundFacts:
     taken = [paths[place] for place in np.unique(np.linspace(0, len(paths) - 1, MEASURED).astype(int))]
     sounds = [one.sound for one in verdicts(taken) if one.sound is not None]
     rates = Counter(one.rate for one in sounds)
-    lengths = Spread.of([1000 * one.count // one.rate for one in sounds])
+    lengths = LengthSummary.of([1000 * one.count // one.rate for one in sounds])
     return SoundFacts(name, tally.examples, dict(rates.most_common()), lengths)
 
 

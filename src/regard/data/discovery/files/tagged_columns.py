@@ -11,8 +11,8 @@ from typing import Any
 from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
-from regard.data.discovery.found import Discovery, Wishes, numbered
-from regard.data.discovery.given import Given, SplitFiles, ending
+from regard.data.discovery.found import Discovery, Hints, numbered
+from regard.data.discovery.given import GivenFiles, SplitFiles, ending
 from regard.data.discovery.tables.opening import MOSTLY
 from regard.data.discovery.tally import Findings, Seen, Tally
 from regard.data.ledger import Ledger
@@ -34,11 +34,11 @@ class TaggedColumns(Discoverer):
     what = "sentences in columns, a word and its tag in each line"
     tasks: tuple[str, ...] = ("tagging",)
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         named = [path for path in given.files if ending(path) in ENDINGS]
         return bool(named) or (bool(given.files) and all(looks_tagged(path) for path in given.files[:10]))
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         paths = [path for path in given.files if ending(path) in ENDINGS] or list(given.files)
         files = SplitFiles.of(given, paths)
         word, tag, why = columns_of(files.train[0])
@@ -58,7 +58,7 @@ class TaggedColumns(Discoverer):
         data: dict[str, Any] = {"kind": "tagged", **columns}
         findings = Findings(
             "tagging", data, files, entries, tallies, files.train[0].name, "", "sentence",
-            observations=[*observations, *given.told_aside()], reasons=[why],
+            observations=[*observations, *given.ignored_files()], reasons=[why],
         )  # fmt: skip
         return findings.discovery()
 

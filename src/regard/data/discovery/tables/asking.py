@@ -53,13 +53,21 @@ class Columns:
         )
 
     def seen(self) -> str:
-        told = [column.told() for column in self.by_name.values()]
+        told = [column.describe() for column in self.by_name.values()]
         more = f" and {len(told) - COLUMNS_SHOWN:,} more" if told[COLUMNS_SHOWN:] else ""
         return "; ".join(told[:COLUMNS_SHOWN]) + more
 
     def ask(self, what: str, ways: Sequence[str]) -> DataError:
         told = "\n".join(f"  {way}" for way in dict.fromkeys(ways))
         return DataError(f"{self.where}: {what}. Its columns: {self.seen()}. Say which with one of:\n{told}")
+
+
+def hardly_recur(column: Column) -> str:
+    """Why a column that is called as labels are has none."""
+    return (
+        f"{column.name!r} is called as labels are, but {column.distinct:,} of {column.filled:,} values are different, "
+        "so there is little to learn about each of them as a label"
+    )
 
 
 def quoted(name: str) -> str:

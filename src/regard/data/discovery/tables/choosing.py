@@ -1,4 +1,4 @@
-"""Chooses the columns of a table to learn from: by the wishes of the user, their names, and their contents."""
+"""Chooses the columns of a table to learn from: by the hints of the user, their names, and their contents."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ from itertools import permutations
 
 from regard.core.config import nearest
 from regard.core.errors import DataError
-from regard.data.discovery.found import Wishes, option
-from regard.data.discovery.tables.asking import BOTH_SIDES, Columns, quoted
+from regard.data.discovery.found import Hints, option
+from regard.data.discovery.tables.asking import BOTH_SIDES, Columns, hardly_recur, quoted
 from regard.data.discovery.tables.columns import Column
-from regard.data.discovery.tables.names import LABELS, PICTURES, SOUNDS, TEXTS, TWO_TEXTS, first_known, known_pair
+from regard.data.discovery.tables.names import (
+    LABELS,
+    ONLY_LABELS,
+    PICTURES,
+    SOUNDS,
+    TEXTS,
+    TWO_TEXTS,
+    first_known,
+    known_pair,
+)
 from regard.data.discovery.tables.structured import REGRESSION, STRUCTURED, Alike, Choice, never
 
 CLASSIFICATION, TRANSLATION, EMBEDDING = "classification", "translation", "embedding"
@@ -27,12 +36,12 @@ ANY_TEXT = ("text", "short", "number", "date", "address", "key")
 class Chooser:
     """Decides for one table, or raises an error that lists what the user might say."""
 
-    def __init__(self, where: str, columns: Sequence[Column], wishes: Wishes, alike: Alike = never) -> None:
-        self.where, self.wishes, self.alike = where, wishes, alike
+    def __init__(self, where: str, columns: Sequence[Column], hints: Hints, alike: Alike = never) -> None:
+        self.where, self.hints, self.alike = where, hints, alike
         held = Columns(where, texts_by_name(columns))
         self.columns, self.names = held.by_name, held.names
         self.of, self.ask, self.unclear = held.of, held.ask, held.unclear
-        for name, value in wishes.columns().items():
+        for name, value in hints.columns().items():
             if value not in self.columns:
                 raise DataError(
                     f"{where} has no column {value!r}{nearest(value, self.columns)}, which {option(name)} names; it "
@@ -42,10 +51,10 @@ class Chooser:
     # -- the way to a choice ------------------------------------------------------------------------------------
 
     def choose(self) -> Choice:
-        wishes, task = self.wishes, self.task()
-        if wishes.source_column or wishes.target_column or task in PAIRED:
+        hints, task = self.hints, self.task()
+        if hints.source_column or hints.target_column or task in PAIRED:
             return self.pairs(task or TRANSLATION)
-        open_to = (task,) if task else STRUCTURED if not wishes.columns() else ()
+        open_to = (task,) if task else STRUCTURED if not hints.columns() else ()
         for structured in open_to:
             found = STRUCTURED[structured](self.where, self.columns, self.alike) if structured in STRUCTURED else None
             if isinstance(found, Choice):
@@ -54,14 +63,14 @@ class Chooser:
                 raise DataError(found)
         if task in LANGUAGE_MODELS:
             return self.texts_alone(task)
-        if task in OF_INPUTS or wishes.label_column or wishes.second_column:
+        if task in OF_INPUTS or hints.label_column or hints.second_column:
             return self.labelled(task)
         return self.by_content()
 
     def task(self) -> str:
         """The one that was wished for; what does not go with the named columns is refused."""
-        wishes = self.wishes
-        named = set(wishes.columns())
+        hints = self.hints
+        named = set(hints.columns())
         both_sides, labels = {"source_column", "target_column"} & named, {"second_column", "label_column"} & named
         if both_sides and (labels or "text_column" in named):
             raise DataError(
@@ -70,13 +79,13 @@ class Chooser:
             )
         fits = {"source_column": PAIRED, "target_column": PAIRED, "label_column": OF_INPUTS,
                 "second_column": OF_INPUTS, "text_column": (*OF_INPUTS, *LANGUAGE_MODELS)}  # fmt: skip
-        idle = [name for name in wishes.columns() if wishes.task and wishes.task not in fits[name]]
+        idle = [name for name in hints.columns() if hints.task and hints.task not in fits[name]]
         if idle:
             raise DataError(
-                f"{', '.join(map(option, idle))} has no effect with --task {wishes.task}; leave it out, or name "
+                f"{', '.join(map(option, idle))} has no effect with --task {hints.task}; leave it out, or name "
                 f"another task: {', '.join(fits[idle[0]])}"
             )
-        return wishes.task
+        return hints.task
 
     def by_content(self) -> Choice:
         """With nothing said, or a column of texts at the most."""
@@ -84,11 +93,16 @@ class Chooser:
         pair = known_pair(self.of(*ANY_TEXT)) if texts else None
         if self.of("picture", "sound") and (labels or self.of("number")) and not texts:
             return self.labelled()
+        if pair and not labels and {*pair} == {*texts} and not self.hints.text_column:
+            return self.pairs(TRANSLATION)  # whatever numbers are beside, such as how frequent a word is
         if texts and not labels and len(self.of("number")) == 1 and not self.of("short"):
             return self.labelled(REGRESSION)
-        if pair and not labels and set(texts) <= set(pair) and not self.wishes.text_column:
+        if pair and not labels and set(texts) <= set(pair) and not self.hints.text_column:
             return self.pairs(TRANSLATION)
-        if self.wishes.text_column or len(texts) == 1:
+        called = first_known(self.of("text", "short", "key"), ONLY_LABELS)
+        if called and not labels and called != self.hints.text_column:
+            raise self.unclear(hardly_recur(self.columns[called]))
+        if self.hints.text_column or len(texts) == 1:
             if labels:
                 return self.labelled()
             if same := first_known([one.name for one in self.columns.values() if one.kind == "constant"], LABELS):
@@ -105,8 +119,8 @@ class Chooser:
     # -- each task's columns ------------------------------------------------------------------------------------
 
     def pairs(self, task: str) -> Choice:
-        wishes = self.wishes
-        source, target = wishes.source_column, wishes.target_column
+        hints = self.hints
+        source, target = hints.source_column, hints.target_column
         known = known_pair(self.of(*ANY_TEXT, "label"))
         candidates = self.sides(1 if source or target else 2, (source, target))
         if known and set(self.of("text")) <= set(known):
@@ -143,9 +157,9 @@ class Chooser:
         return found
 
     def labelled(self, task: str = "") -> Choice:
-        wishes = self.wishes
+        hints = self.hints
         label, why, task = self.number() if task == REGRESSION else self.label_or_number(task)
-        if not wishes.text_column and self.of("picture", "sound") and not self.of("text"):
+        if not hints.text_column and self.of("picture", "sound") and not self.of("text"):
             return self.by_path(task, label, why)
         text, second, reason = self.text_for(label)
         columns = {"text": text, "label": label} | ({"second": second} if second else {})
@@ -153,7 +167,7 @@ class Chooser:
 
     def label_or_number(self, task: str) -> tuple[str, str, str]:
         """A class, unless what is named, or all that there is, is a number."""
-        wished = self.wishes.label_column
+        wished = self.hints.label_column
         numbers = self.of("number")
         if not task and (wished in numbers or (not wished and not self.of("label") and len(numbers) == 1)):
             return self.number()
@@ -162,7 +176,7 @@ class Chooser:
 
     def number(self) -> tuple[str, str, str]:
         """The column of the numbers to be estimated, and why."""
-        wished = self.wishes.label_column
+        wished = self.hints.label_column
         numbers = [name for name in self.of("number", "label") if self.columns[name].numeric]
         whole = [name for name in numbers if self.columns[name].kind == "number"] or numbers
         if wished and wished not in numbers:
@@ -180,11 +194,11 @@ class Chooser:
         return label, f"{label!r} has numbers that are to be estimated, {why}", REGRESSION
 
     def label(self) -> tuple[str, str]:
-        wished = self.wishes.label_column
+        wished = self.hints.label_column
         if wished:
             self.check_labels(wished)
             return wished, f"you named {wished!r} for the labels"
-        labels = [name for name in self.of("label") if name != self.wishes.text_column]
+        labels = [name for name in self.of("label") if name != self.hints.text_column]
         known = first_known(labels, LABELS)
         if len(labels) == 1:
             other = "" if known else "; to have them written as texts instead: --task translation"
@@ -208,7 +222,7 @@ class Chooser:
 
     def text_for(self, label: str) -> tuple[str, str, str]:
         """The column of the texts, perhaps of second ones, and why."""
-        text, second = self.wishes.text_column, self.wishes.second_column
+        text, second = self.hints.text_column, self.hints.second_column
         others = [name for name in self.of("text") if name not in (label, text, second)]
         if text:
             return text, second, f"you named {text!r} for the texts"
@@ -247,7 +261,7 @@ class Chooser:
         return Choice(task, f"{kind}s", {key: path, "label": label}, (f"{path!r} has paths of {kind}s", why))
 
     def texts_alone(self, task: str) -> Choice:
-        texts = [self.wishes.text_column] if self.wishes.text_column else self.of("text") or self.of("short")
+        texts = [self.hints.text_column] if self.hints.text_column else self.of("text") or self.of("short")
         known = texts[0] if len(texts) == 1 else first_known(texts, TEXTS)
         if not known:
             what = f"{len(texts)} columns have texts" if texts else "no column has texts"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from regard.data.discovery.tables.names import IDS
-from regard.data.discovery.tables.opening import MISSING, Table, told
+from regard.data.discovery.tables.opening import MISSING, Table, cell_text
 from regard.data.modalities.audio.decoding import SUFFIXES as SOUND_ENDINGS
 
 Kind: TypeAlias = Literal[
@@ -47,7 +47,7 @@ class Column:
     rows: int
     numeric: bool = False  # whether nearly all values are numbers, also where they recur as labels do
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """In a few words."""
         what = {
             "text": f"texts ({self.distinct:,} different ones in {self.filled:,} rows)",
@@ -72,7 +72,7 @@ def judged(name: str, cells: Sequence[Any]) -> Column:
         return Column(name, "list", len(present), len(present), len(cells))
     if present and mostly(present, lambda cell: isinstance(cell, dict)):
         return Column(name, "object", len(present), len(present), len(cells))
-    values = [text for text in map(told, present) if text]
+    values = [text for text in map(cell_text, present) if text]
     if len(values) < SPARSE * len(cells):
         return Column(name, "empty", len(set(values)), len(values), len(cells))
     distinct = len(set(values))

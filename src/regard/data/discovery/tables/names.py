@@ -13,6 +13,8 @@ LABELS = (
     "label", "labels", "class", "category", "sentiment", "intent", "tag", "topic", "target", "y", "stars", "rating",
     "polarity", "emotion", "mood", "gold_label", "classes", "is_spam", "language", "lang", "nationality",
 )  # fmt: skip
+ONLY_LABELS = ("label", "labels", "class", "classes", "category", "gold_label", "sentiment", "intent")
+"""Names of columns that nothing else than labels is called."""
 IDS = ("id", "_id", "idx", "index", "uuid", "guid", "key", "no", "nr", "row", "line", "unnamed: 0", "")
 PAIRS = (
     ("source", "target"), ("src", "trg"), ("src", "tgt"), ("source", "reference"), ("input", "output"),

@@ -254,6 +254,6 @@ def _json_cells(path: Path, names: Sequence[str]) -> Iterator[tuple[int, tuple[A
         raise DataError(f"{path}: {summarise(wrong)}. Give every object the keys that are to be read, or take it out")
 
 
-def told(cell: Any) -> str:
+def cell_text(cell: Any) -> str:
     """A cell as text, and what is not there as none."""
     return "" if cell is MISSING else as_text(cell)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from regard.data.discovery.tables.columns import is_number
-from regard.data.discovery.tables.opening import told
+from regard.data.discovery.tables.opening import cell_text
 from regard.data.discovery.tables.structured import REGRESSION, Choice
 from regard.data.discovery.tally import Seen
 from regard.data.sources.questions import references
@@ -20,24 +20,24 @@ BETWEEN = re.compile(r"[\s,;]+")
 def pair(cells: Sequence[Any]) -> Seen | None:
     if not all(isinstance(cell, str) for cell in cells):
         raise ValueError(f"{next(cell for cell in cells if not isinstance(cell, str))!r}, which is not text")
-    source, target = (told(cell) for cell in cells)
+    source, target = (cell_text(cell) for cell in cells)
     return Seen(source, target) if source and target else None
 
 
 def labelled(cells: Sequence[Any]) -> Seen | None:
-    text, label, *second = (told(cell) for cell in cells)
+    text, label, *second = (cell_text(cell) for cell in cells)
     return Seen(" ".join([text, *second]), label, (label,)) if text and label and all(second) else None
 
 
 def numbered(cells: Sequence[Any]) -> Seen | None:
-    text, number, *second = (told(cell) for cell in cells)
+    text, number, *second = (cell_text(cell) for cell in cells)
     if number and not all(map(is_number, BETWEEN.split(number))):
         raise ValueError(f"{number[:40]!r}, which is not a number")
     return Seen(" ".join([text, *second]), number) if text and number and all(second) else None
 
 
 def text_alone(cells: Sequence[Any]) -> Seen | None:
-    text = told(cells[0])
+    text = cell_text(cells[0])
     return Seen(text) if text else None
 
 
@@ -49,7 +49,7 @@ def tagged(cells: Sequence[Any]) -> Seen | None:
 
 
 def question(cells: Sequence[Any]) -> Seen | None:
-    asked, context = told(cells[0]), told(cells[1])
+    asked, context = cell_text(cells[0]), cell_text(cells[1])
     answers = references(cells[2], None)
     return Seen(f"{asked}\t{context}", answers[0].text if answers else "") if asked and context else None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from regard.data.discovery.found import numbered
 from regard.data.discovery.given import ROLES, TRAIN, VALIDATION, SplitFiles
-from regard.data.discovery.tables.opening import Table, told
+from regard.data.discovery.tables.opening import Table, cell_text
 from regard.data.discovery.tables.structured import Choice
 
 ANY_FORM = ("pairs", "labelled", "text-table")
@@ -37,7 +37,7 @@ def division(table: Table, choice: Choice, files: SplitFiles) -> Division:
         return not_read(column, "the files say which split a row belongs to")
     if choice.kind not in ANY_FORM:
         return not_read(column, "write a file for each split")
-    counts = Counter(told(cells[0]) for _, cells in table.columns([column]))
+    counts = Counter(cell_text(cells[0]) for _, cells in table.columns([column]))
     values = {WORDS.get(value.lower(), ""): value for value in counts}
     if "" in values:
         others = sum(count for value, count in counts.items() if value.lower() not in WORDS)
@@ -54,5 +54,5 @@ def not_read(column: str, why: str) -> Division:
 
 
 def may_divide(table: Table, name: str) -> bool:
-    values = {told(cell).lower() for cell in table.cells(name)}
+    values = {cell_text(cell).lower() for cell in table.cells(name)}
     return 1 < len(values) <= MOST and sum(value in WORDS for value in values) > 1

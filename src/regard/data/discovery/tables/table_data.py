@@ -11,11 +11,11 @@ from typing import Any
 from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.files import picture_facts, sound_facts
-from regard.data.discovery.found import Discovery, Wishes, numbered
-from regard.data.discovery.given import Given, SplitFiles, ending, listed
+from regard.data.discovery.found import Discovery, Hints, numbered
+from regard.data.discovery.given import GivenFiles, SplitFiles, ending, listed
 from regard.data.discovery.tables.choosing import TABLE_TASKS, Chooser
 from regard.data.discovery.tables.columns import PICTURE_ENDINGS, columns_of, mostly
-from regard.data.discovery.tables.opening import Dialect, Table, is_table, read_table_of, told
+from regard.data.discovery.tables.opening import Dialect, Table, cell_text, is_table, read_table_of
 from regard.data.discovery.tables.rows import reader_of
 from regard.data.discovery.tables.split_columns import ANY_FORM, division
 from regard.data.discovery.tables.structured import REGRESSION, Choice
@@ -36,21 +36,21 @@ class Tables(Discoverer):
 
     what = "a table of rows and columns"
     tasks = TABLE_TASKS
-    columns: tuple[str, ...] = tuple(one.name for one in fields(Wishes) if one.name != "task")
+    columns: tuple[str, ...] = tuple(one.name for one in fields(Hints) if one.name != "task")
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
         files = [path for path in given.files if ending(path) not in PICTURE_ENDINGS]
         tables = table_files(files)
         most = given.folder is not None and 2 * len(tables) >= len(files)
         return bool(tables) and (most or len(tables) == len(files))
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         tables = table_files(given.files)
         files = SplitFiles.of(given, tables)
-        first = read_table_of(files.train[0], [*wishes.columns().values()])
+        first = read_table_of(files.train[0], [*hints.columns().values()])
         if not first.rows:
             raise DataError(f"{first.path} has no rows; name a table with something to learn from")
-        choice = Chooser(first.path.name, columns_of(first), wishes, partial(alike, first)).choose()
+        choice = Chooser(first.path.name, columns_of(first), hints, partial(alike, first)).choose()
         check_form(first, choice)
         read, files, warnings = others(first, choice, files)
         by_column = division(first, choice, files)
@@ -69,7 +69,7 @@ class Tables(Discoverer):
         measure = PATHS[choice.kind][1] if choice.kind in PATHS else given_text
         found = Findings(choice.task, data, files, entries, tallies, given_name, answer_name, "row", measure)
         found.observations += [f"{table.path.name}: {seen(table)}" for own in read.values() for table in own]
-        found.observations += [*unused(first, [*choice.columns.values(), by_column.column]), *given.told_aside()]
+        found.observations += [*unused(first, [*choice.columns.values(), by_column.column]), *given.ignored_files()]
         found.observations += [f"ignored, since they are not tables: {listed(aside)}"] if aside else []
         found.reasons += [*choice.reasons, *reasons_of_form(first), *by_column.reasons]
         found.warnings += [*warnings, *by_column.warnings]
@@ -103,7 +103,7 @@ def others(first: Table, choice: Choice, files: SplitFiles) -> tuple[dict[str, l
 
 def alike(table: Table, first: str, second: str) -> bool:
     """Whether nearly all rows have as many words in one column as in the other, and some more than one."""
-    lengths = [[len(told(cell).split()) for cell in table.cells(name)] for name in (first, second)]
+    lengths = [[len(cell_text(cell).split()) for cell in table.cells(name)] for name in (first, second)]
     rows = [*zip(*lengths)]
     return mostly(rows, lambda row: row[0] == row[1]) and any(row[0] > 1 for row in rows)
 
@@ -203,14 +203,14 @@ def go_by(table: Table, choice: Choice, whole: Tally, column: str, tally_of: Map
     names, read = list(choice.columns.values()), reader_of(choice)
     for line, all_cells in table.columns([*names, column] if tally_of else names):
         cells = all_cells[: len(names)]
-        tally = tally_of[told(all_cells[-1])] if tally_of else whole
+        tally = tally_of[cell_text(all_cells[-1])] if tally_of else whole
         try:
             found = read(cells)
         except ValueError as error:
             wrong.append(f"line {line:,} has {error}")
             continue
         if found is None:
-            empty = [name for name, cell in zip(names, cells) if not told(cell)]
+            empty = [name for name, cell in zip(names, cells) if not cell_text(cell)]
             tally.skipped[f"no {' and no '.join(empty)}"] += 1
         elif choice.kind in PATHS:
             shown.append((found.answer, table.path.parent / Path(found.given).expanduser()))

@@ -10,14 +10,14 @@ from regard.core.errors import DataError
 from regard.data.discovery.discoverer import Discoverer
 from regard.data.discovery.encodings import check_text
 from regard.data.discovery.files.graph_files import counted
-from regard.data.discovery.found import Discovery, SeriesFacts, Spread, Wishes, numbered
-from regard.data.discovery.given import SPLITS, TRAIN, Given, SplitFiles, ending, split_table
+from regard.data.discovery.found import Discovery, Hints, LengthSummary, SeriesFacts, numbered
+from regard.data.discovery.given import SPLITS, TRAIN, GivenFiles, SplitFiles, ending, split_table
 from regard.data.discovery.tables.columns import Column, is_number, judged, mostly
 from regard.data.discovery.tables.header import has_names
 from regard.data.discovery.tables.opening import dialect_of, records
 from regard.data.ledger import Ledger
 from regard.data.modalities.series import calendar
-from regard.data.modalities.series.tables import MISSING, PARTS, ReadSeries, read_series, told_step
+from regard.data.modalities.series.tables import MISSING, PARTS, ReadSeries, read_series, step_name
 from regard.data.sources.series import divided
 from regard.data.tables import SEPARATORS
 
@@ -34,12 +34,12 @@ class TimedTables(Discoverer):
     what = "a table with a column of times and columns of numbers"
     tasks: tuple[str, ...] = (FORECASTING,)
 
-    def recognises(self, given: Given, wishes: Wishes) -> bool:
-        if wishes.columns() or not given.files:
+    def recognises(self, given: GivenFiles, hints: Hints) -> bool:
+        if hints.columns() or not given.files:
             return False
         return all(ending(path) in SEPARATORS for path in given.files) and all(map(is_timed, given.files[:10]))
 
-    def discover(self, given: Given, wishes: Wishes) -> Discovery:
+    def discover(self, given: GivenFiles, hints: Hints) -> Discovery:
         files = SplitFiles.of(given, given.files)
         by_name = files.by_name()
         read: dict[str, list[ReadSeries]] = {}
@@ -59,7 +59,7 @@ class TimedTables(Discoverer):
         }  # fmt: skip
         told = [f"{path.name}: {numbered(len(one.series), 'step')}" for split, own in by_name.items()
                 for path, one in zip(own, read[split], strict=True)]  # fmt: skip
-        told += [*facts.sentences(), *ledger.notes, *files.told_aside(), *given.told_aside()]
+        told += [*facts.sentences(), *ledger.notes, *files.ignored_files(), *given.ignored_files()]
         told += [f"{numbered(number, 'row')} will be skipped: {reason}" for reason, number in counted(ledger).items()]
         reasons = [
             f"{' and '.join(map(repr, time))} {'has' if len(time) == 1 else 'have'} the times, and there are numbers "
@@ -84,7 +84,7 @@ def facts_of(series: Sequence[ReadSeries], paths: Sequence[Path], shares: dict[s
     lengths = [round(left * len(one.series)) for one in series]
     season = next(iter(calendar.seasons(clock, max(lengths))), 0)
     name = paths[0].name if len(paths) == 1 else numbered(len(paths), "table")
-    return SeriesFacts(name, sum(lengths), channels, Spread.of(lengths), told_step(clock), season)
+    return SeriesFacts(name, sum(lengths), channels, LengthSummary.of(lengths), step_name(clock), season)
 
 
 def is_timed(path: Path) -> bool:

@@ -106,7 +106,7 @@ class AudioModality:
     cache: Cache = field(default_factory=Cache, repr=False, compare=False)
 
     lazy = True
-    at_once = 20_000
+    batch_positions = 20_000
     max_length = 0
     name = "sound"
 

@@ -16,7 +16,7 @@ SIGN = "#"
 """Stands between a path and what is meant of it."""
 
 
-class AskedNodes(NamedTuple):
+class SelectedNodes(NamedTuple):
     """Nodes of a graph, by their places: one whose class is asked, or two of which is asked whether they are joined."""
 
     graph: Graph
@@ -36,7 +36,7 @@ def split_path(argument: str) -> tuple[Path, list[str]]:
     return Path(parts[0]).expanduser(), parts[1:]
 
 
-def parse_nodes(argument: str, count: int) -> AskedNodes:
+def parse_nodes(argument: str, count: int) -> SelectedNodes:
     """So many nodes of a graph; where a path holds several graphs, the number of one of them stands before."""
     path, said = split_path(argument)
     graphs = graphs_at(path)
@@ -57,16 +57,16 @@ def parse_nodes(argument: str, count: int) -> AskedNodes:
         example = SIGN.join(one.graph.nodes[:count])
         wanted = "a node" if count == 1 else "two nodes"
         raise DataError(f"{argument!r} should name {wanted} of {path}, as in {path}{SIGN}{example}")
-    return asked_nodes(one.graph, names)
+    return select_nodes(one.graph, names)
 
 
-def asked_nodes(graph: Graph, names: Sequence[Any]) -> AskedNodes:
+def select_nodes(graph: Graph, names: Sequence[Any]) -> SelectedNodes:
     """Nodes by their names; one that is not there is told with the nearest that is."""
     places = graph.places
     unknown = [f"{name!r}{nearest(str(name), graph.nodes)}" for name in names if str(name) not in places]
     if unknown:
         raise DataError(f"{graph} has no node {', '.join(unknown)}; it has {len(graph):,} nodes")
-    return AskedNodes(graph, tuple(places[str(name)] for name in names))
+    return SelectedNodes(graph, tuple(places[str(name)] for name in names))
 
 
 def nodes_at(argument: str) -> list[str]:

@@ -9,30 +9,30 @@ import numpy as np
 
 from regard.data.modalities.graph.graphs import Features, Graph
 
-NUMBER, KINDS, NEIGHBOURS = "number of nodes", "kinds of nodes and edges", "neighbourhoods"
+NUMBER, NODES, KINDS, NEIGHBOURS = "number of nodes", "kinds of nodes", "kinds of nodes and edges", "neighbourhoods"
 
 
 def part_counts(graphs: Sequence[Graph]) -> Mapping[str, Sequence[Mapping[str, float]]]:
-    """Three ways to count: nodes alone; nodes and edges by kind, with sums of their numbers; and beside the kinds those
-    of each node with its neighbours (Shervashidze et al. 2011, one round)."""
-    kinds = [kind_counts(graph) for graph in graphs]
+    """Four ways to count: nodes alone; nodes by kind, with sums of their numbers; nodes and edges by kind; and beside
+    these kinds those of each node with its neighbours (Shervashidze et al. 2011, one round)."""
+    nodes = [{**kind_counts("node", graph.node_features), "nodes": float(len(graph))} for graph in graphs]
+    kinds = [
+        {**own, **kind_counts("edge", graph.edge_features), "edges": float(len(graph.edges_E2))}
+        for own, graph in zip(nodes, graphs, strict=True)
+    ]
     return {
         NUMBER: [{"nodes": float(len(graph))} for graph in graphs],
+        NODES: nodes,
         KINDS: kinds,
         NEIGHBOURS: [{**own, **neighbourhoods(graph)} for own, graph in zip(kinds, graphs, strict=True)],
     }
 
 
-def kind_counts(graph: Graph) -> dict[str, float]:
-    found: Counter[str] = Counter()
-    for what, features in (("node", graph.node_features), ("edge", graph.edge_features)):
-        for name, values in features.words.items():
-            found.update(f"{what} {name} {value}" for value in values)
-        for name, total in zip(features.names, np.nansum(features.numbers_NF, axis=0).tolist(), strict=True):
-            found[f"{what} {name}"] += total
-    found["nodes"] += len(graph)
-    found["edges"] += len(graph.edges_E2)
-    return dict(found)
+def kind_counts(what: str, features: Features) -> dict[str, float]:
+    """How often every word is there, and the sum of every number."""
+    counts = Counter(f"{what} {name} {value}" for name, values in features.words.items() for value in values)
+    sums = zip(features.names, np.nansum(features.numbers_NF, axis=0).tolist(), strict=True)
+    return {**counts, **{f"{what} {name}": total for name, total in sums}}
 
 
 def neighbourhoods(graph: Graph) -> dict[str, float]:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from regard.data.examples import OneLabelled
+from regard.data.examples import OneInput, OneLabelled
 from regard.data.modalities.graph.graphs import Graph
 
 
@@ -37,17 +37,12 @@ class LabelledGraph(OneLabelled[Graph]):
         return cls(Graph.from_record(fields.pop("graph")), **fields)
 
 
-class OfParts:
+class OfParts(OneInput[Graph]):
     """An example that asks about parts of a graph; ``number`` is the graph's place in ``origin``, counted from 1."""
 
     __slots__ = ()
-    raw: Graph
     number: int
     origin: str
-
-    @property
-    def input(self) -> Graph:
-        return self.raw
 
     @property
     def source(self) -> str:
@@ -86,7 +81,7 @@ class LabelledNodes(OfParts):
 
 
 @dataclass(frozen=True, slots=True)
-class AskedEdges(OfParts):
+class LabelledEdges(OfParts):
     """A graph without some of its edges, and pairs of nodes; of each is said whether they were joined. Where no pairs
     are named they are drawn anew in every epoch: edges of the graph, which are then hidden, and as many pairs without
     one."""

@@ -53,7 +53,7 @@ class Features:
         words = {own: values for own, values in self.words.items() if own != name}
         return Features(self.numbers_NF[:, keep], tuple(self.names[place] for place in keep), words)
 
-    def told(self, name: str) -> list[str]:
+    def values_of(self, name: str) -> list[str]:
         """The values under a name, as text."""
         if name in self.words:
             return list(self.words[name])

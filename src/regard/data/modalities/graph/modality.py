@@ -56,6 +56,9 @@ class GraphPart(ModalityPart):
     structure: Structure = Field(default_factory=Structure)
     augmentation: GraphAugmentation = Field(default_factory=GraphAugmentation)
 
+    def unused(self) -> Mapping[str, str]:
+        return {} if self.hops else {"smoothed": "with hops = 0 features are read as they are, not smoothed"}
+
     @property
     def smoothing(self) -> Smoothing:
         return Smoothing(self.hops, self.smoothed)
@@ -97,8 +100,9 @@ class GraphModality:
     edges: Columns
 
     lazy = False
+    mixes_lengths = True
     max_length = 0
-    at_once = 4096
+    batch_positions = 4096
     name = "graph"
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from regard.core.errors import DataError
 from regard.data.modalities.graph.graphs import Edge, Made, Node, make
-from regard.data.modalities.graph.written import told
+from regard.data.modalities.graph.written import listed_edges
 from regard.data.tables import JSON_SUFFIXES, SEPARATORS, Layout, column_names, read_table, suffix
 
 WRONG_FROM = 0.5
@@ -38,8 +38,8 @@ def read_graph_tables(nodes: Path | None, edges: Path, columns: GraphColumns = U
     if len(made.strangers) > WRONG_FROM * len(joined):
         raise DataError(
             f"{edges} disagrees with {nodes}: {len(made.strangers):,} of {len(joined):,} edges end at nodes that the "
-            f"table of nodes does not have ({told(made.strangers, 5)}); check the columns of both, or name the table "
-            "that belongs to it"
+            f"table of nodes does not have ({listed_edges(made.strangers, 5)}); check the columns of both, or name the "
+            "table that belongs to it"
         )
     return made
 

@@ -37,10 +37,10 @@ def note_corrections(made: Made, line: int, split: str, origin: str, ledger: Led
     """Lists in the ledger what of a graph was not taken over: once a graph and kind, with the edges in words."""
     for reason, edges in ((LOOPS, made.loops), (STRANGERS, made.strangers), (REPEATED, made.repeated)):
         if edges:
-            ledger.correct(split, origin, line, reason, told(edges))
+            ledger.correct(split, origin, line, reason, listed_edges(edges))
 
 
-def told(edges: Sequence[Edge], shown: int = 10) -> str:
+def listed_edges(edges: Sequence[Edge], shown: int = 10) -> str:
     """Edges in words, the first of them."""
     names = [f"{edge.place}{': ' if edge.place else ''}{edge.first}–{edge.second}" for edge in edges[:shown]]
     return ", ".join(names) + (f" and {len(edges) - shown:,} others" if len(edges) > shown else "")

@@ -72,9 +72,9 @@ def _array(path: Path, data: np.ndarray) -> np.ndarray:
     return data[begin:].view(kind).reshape(shape)
 
 
-def read_idx_pair(images: Path, labels: Path) -> tuple[np.ndarray, np.ndarray]:
-    """pictures_BHW (or BHWC) and labels_B that belong to one another."""
-    pictures, classes = read_idx(images), read_idx(labels)
+def read_idx_images(images: Path) -> np.ndarray:
+    """pictures_BHW (or BHWC)."""
+    pictures = read_idx(images)
     if pictures.ndim not in (3, 4) or pictures.dtype.itemsize != 1:
         raise DataError(
             f"{images} holds an array of {pictures.ndim} axes of {pictures.dtype.name}, but pictures are bytes with 3 "
@@ -82,6 +82,12 @@ def read_idx_pair(images: Path, labels: Path) -> tuple[np.ndarray, np.ndarray]:
         )
     if 0 in pictures.shape[1:]:
         raise DataError(f"{images}: its header announces pictures of {pictures.shape[1]} × {pictures.shape[2]} pixels")
+    return pictures
+
+
+def read_idx_pair(images: Path, labels: Path) -> tuple[np.ndarray, np.ndarray]:
+    """pictures_BHW (or BHWC) and labels_B that belong to one another."""
+    pictures, classes = read_idx_images(images), read_idx(labels)
     if classes.ndim != 1 or classes.dtype.kind not in "ui":
         raise DataError(
             f"{labels} holds an array of {classes.ndim} axes of {classes.dtype.name}, but labels are a list of integers"

@@ -24,6 +24,7 @@ from regard.data.modalities.image.decoding import Raw, picture_size, read_batch
 from regard.data.modalities.image.mixing import Mixture, draw_mixture, mix
 from regard.data.modalities.image.opening import opened
 from regard.data.modalities.image.pictures import Picture
+from regard.data.modalities.image.reading import picture_among
 from regard.data.modalities.image.resizing import Frame, Resample, Resize
 
 FILE = "image.json"
@@ -163,7 +164,7 @@ class ImageModality:
     augmentation: Augmentation
 
     lazy = True
-    at_once = 512
+    batch_positions = 512
     max_length = 0
     name = "picture"
 
@@ -171,7 +172,11 @@ class ImageModality:
         return Arrays(self.frame.channels, (self.frame.rows, self.frame.columns))
 
     def parse(self, argument: str) -> Picture:
-        """A word of the command line is a path; what is no picture is refused before anything else happens."""
+        """A word of the command line is a path, or ``path[3311]`` for one of many in an idx file, as tables of errors
+        name it; what is no picture is refused before anything else happens."""
+        among = picture_among(argument)
+        if among is not None:
+            return among
         path = named_file(argument, "picture")
         with opened(str(path)) as image:
             image.load()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -9,7 +10,8 @@ from typing import NamedTuple
 from regard.core.errors import DataError
 from regard.data.class_files import files_of_classes
 from regard.data.ledger import Ledger
-from regard.data.modalities.image.idx import is_idx, labels_beside, read_idx_pair
+from regard.data.modalities import named_file
+from regard.data.modalities.image.idx import is_idx, labels_beside, read_idx_images, read_idx_pair
 from regard.data.modalities.image.lines import (
     is_value_table,
     label_column,
@@ -25,6 +27,9 @@ from regard.data.readers import missing_files, summarise
 from regard.data.tables import as_text, read_table
 
 UNREADABLE = "not a readable picture"
+
+
+AMONG_MANY = re.compile(r"(.+)\[(\d+)\]")
 
 
 class PictureOptions(NamedTuple):
@@ -89,6 +94,20 @@ def read_picture_table(
             ledger.skip(split, str(table), line, f"no {' and no '.join(empty)}")
     ledger.record(split, str(table), read=len(rows) - len(found), kept=0)
     return keep_readable(found, str(table), split, ledger, options.verify)
+
+
+def picture_among(argument: str) -> Picture | None:
+    """``path[3311]``: one of the pictures of an idx file, counted from 0; None where the word names none like that."""
+    found = AMONG_MANY.fullmatch(argument)
+    if found is None or Path(argument).expanduser().exists():
+        return None
+    path = named_file(found[1], "picture")
+    if not is_idx(path):
+        raise DataError(f"{argument}: [{found[2]}] counts the pictures of an idx file, and {path} is none by its name")
+    count, index = len(read_idx_images(path)), int(found[2])
+    if index >= count:
+        raise DataError(f"{path} has no picture {index}: its {count:,} pictures are counted from 0 to {count - 1}")
+    return Picture(str(path), index)
 
 
 def read_idx_pictures(

@@ -21,7 +21,7 @@ from regard.data.modalities import check_not_cut
 from regard.data.modalities.series import calendar
 from regard.data.modalities.series.drawing import drawn
 from regard.data.modalities.series.series import Clock, Series, Window, whole
-from regard.data.modalities.series.tables import SeriesColumns, is_number, read_series, told_step
+from regard.data.modalities.series.tables import SeriesColumns, is_number, read_series, step_name
 from regard.data.modalities.series.ts_files import one_series
 from regard.data.readers import find_file
 
@@ -68,7 +68,7 @@ class SeriesModality:
     learned: Learned
 
     lazy = False
-    at_once = 1 << 15
+    batch_positions = 1 << 15
     max_length = 0
     name = "series"
 
@@ -118,8 +118,8 @@ class SeriesModality:
             raise DataError(f"{series.name} has {own} channels, and the run reads {len(learned.channels)}: {names}")
         clock, wanted = series.clock, Clock(0, learned.step, learned.unit)
         if learned.unit and clock.unit and (clock.step, clock.unit) != (learned.step, learned.unit):
-            steps = told_step(wanted)
-            raise DataError(f"{series.name} has steps of {told_step(clock)}, and the run learned from steps of {steps}")
+            steps = step_name(wanted)
+            raise DataError(f"{series.name} has steps of {step_name(clock)}, and the run learned from steps of {steps}")
         return series
 
     # -- items --------------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ class SeriesModality:
         """Its steps by their times; a front makes fewer positions of them."""
         window = item.raw
         clock, steps = window.series.clock, range(window.start, window.stop + window.ahead)
-        return Axis(tuple(clock.told(step) for step in steps), (len(steps),))
+        return Axis(tuple(clock.time_of(step) for step in steps), (len(steps),))
 
     def describe(self, item: SeriesItem) -> str:
         return str(item.raw.series)

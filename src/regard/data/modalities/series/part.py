@@ -17,7 +17,7 @@ from regard.data.modalities.both import Modalities
 from regard.data.modalities.series import calendar
 from regard.data.modalities.series.modality import FILE, Learned, Normalise, SeriesModality
 from regard.data.modalities.series.series import HasSeries
-from regard.data.modalities.series.tables import told_step
+from regard.data.modalities.series.tables import step_name
 
 SHOWN = 6  # series in messages
 Parts = Literal["day", "week", "year"]
@@ -77,9 +77,9 @@ def check_alike(examples: Sequence[HasSeries]) -> None:
         if other.channels != first.channels:
             problems.append(f"{other.name} has the channels {', '.join(other.channels)}")
         elif (other.clock.step, other.clock.unit) != (first.clock.step, first.clock.unit):
-            problems.append(f"{other.name} has steps of {told_step(other.clock)}")
+            problems.append(f"{other.name} has steps of {step_name(other.clock)}")
     if problems:
         raise DataError(
-            f"{first.name} has {', '.join(first.channels)} in steps of {told_step(first.clock)}, but "
+            f"{first.name} has {', '.join(first.channels)} in steps of {step_name(first.clock)}, but "
             f"{'; '.join(problems[:SHOWN])}; make them alike, or train on each kind by itself"
         )

@@ -31,7 +31,7 @@ class Clock(NamedTuple):
         """The same as dates; only where the clock knows of dates."""
         return self.times(start, stop).astype(f"datetime64[{self.unit}]")
 
-    def told(self, place: int) -> str:
+    def time_of(self, place: int) -> str:
         """The time of a step as it is written."""
         if self.unit == STEPS:
             return str(self.first + self.step * place)

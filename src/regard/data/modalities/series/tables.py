@@ -259,7 +259,7 @@ def on_clock(
     if len(between) > SOME * len(rows) or steps > MOST_EMPTY * len(rows) + MOST_EMPTY:
         raise DataError(
             f"{path}: the times follow no regular clock: {len(rows):,} rows, of which {len(between):,} lie between "
-            f"steps of {told_step(clock)} (the most frequent), would be {steps:,} steps. Resample the table to even "
+            f"steps of {step_name(clock)} (the most frequent), would be {steps:,} steps. Resample the table to even "
             "times first"
         )
     values_NC = np.full((steps, len(values)), np.nan)
@@ -267,13 +267,13 @@ def on_clock(
     skipped = []
     for row, place, rest in zip(rows, places_N, rest_N, strict=True):
         if rest:
-            skipped.append((row.line, f"steps are of {told_step(clock)}"))
+            skipped.append((row.line, f"steps are of {step_name(clock)}"))
         else:
             values_NC[place], there_N[place] = row.values, True
     return ReadSeries(Series(values_NC, tuple(values), clock, str(path)), there_N), skipped
 
 
-def told_step(clock: Clock) -> str:
+def step_name(clock: Clock) -> str:
     """What lies between two times, in words."""
     if clock.unit != SECONDS:
         what = "month" if clock.unit else ""
@@ -293,7 +293,7 @@ def note_gaps(found: ReadSeries, ledger: Ledger) -> None:
         longest = int(lengths.argmax())
         clock = found.series.clock
         ledger.notes.append(
-            f"{found.series.origin}: {lengths.sum():,} steps of {told_step(clock)} have no row, in {len(lengths):,} gap"
+            f"{found.series.origin}: {lengths.sum():,} steps of {step_name(clock)} have no row, in {len(lengths):,} gap"
             f"{'s' if len(lengths) > 1 else ''}, the longest of {lengths[longest]:,} after "
-            f"{clock.told(int(edges[::2][longest]))}; their values are missing"
+            f"{clock.time_of(int(edges[::2][longest]))}; their values are missing"
         )

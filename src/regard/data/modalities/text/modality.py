@@ -43,7 +43,7 @@ class TextModality:
     dropout: float = 0.0  # BPE-dropout of training pairs
 
     lazy = False
-    at_once = 8192
+    batch_positions = 8192
     name = "text"
 
     @property

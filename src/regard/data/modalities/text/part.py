@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 class TextPart(ModalityPart):
     """Texts; how they are cut into tokens is said in [tokenizer]."""
 
+    example = '"a sentence"'
+
     kind: str = "text"
 
     @property

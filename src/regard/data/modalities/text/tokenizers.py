@@ -201,7 +201,7 @@ class BpeTokenizer(TokenizerPart):
 
     kind: str = "bpe"
     vocabulary: int = Field(default=8000, ge=_SMALLEST_BPE, le=LARGEST_VOCABULARY)
-    minimum_frequency: int = Field(default=2, ge=1)
+    min_frequency: int = Field(default=2, ge=1)
     dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
     lower: bool = False
     mask: bool = False
@@ -222,7 +222,7 @@ class BpeTokenizer(TokenizerPart):
         raw.normalizer = _normalizer(self.lower, normalizers.Prepend(" "))
         raw.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
         raw.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Strip(" ", 1, 0)])
-        return _merge(raw, texts, self.vocabulary, self.minimum_frequency, self.specials() or OUR_SPECIALS)
+        return _merge(raw, texts, self.vocabulary, self.min_frequency, self.specials() or OUR_SPECIALS)
 
 
 class CodeTokenizer(TokenizerPart):
@@ -232,7 +232,7 @@ class CodeTokenizer(TokenizerPart):
 
     kind: str = "code"
     vocabulary: int = Field(default=8000, ge=_SMALLEST_BPE, le=LARGEST_VOCABULARY)
-    minimum_frequency: int = Field(default=2, ge=1)
+    min_frequency: int = Field(default=2, ge=1)
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
         raw = library.Tokenizer(models.BPE())
@@ -241,7 +241,7 @@ class CodeTokenizer(TokenizerPart):
             [words, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
         )
         raw.decoder = decoders.ByteLevel()
-        return _merge(raw, texts, self.vocabulary, self.minimum_frequency)
+        return _merge(raw, texts, self.vocabulary, self.min_frequency)
 
 
 class WordTokenizer(TokenizerPart):
@@ -252,11 +252,11 @@ class WordTokenizer(TokenizerPart):
 
     kind: str = "word"
     vocabulary: int = Field(default=30_000, ge=len(SPECIAL_SYMBOLS) + 1, le=LARGEST_VOCABULARY)
-    minimum_frequency: int = Field(default=2, ge=1)
+    min_frequency: int = Field(default=2, ge=1)
     lower: bool = False
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
-        return words_of(_WORD, texts, self.vocabulary, self.minimum_frequency, lower=self.lower)
+        return words_of(_WORD, texts, self.vocabulary, self.min_frequency, lower=self.lower)
 
 
 class CharacterTokenizer(TokenizerPart):
@@ -264,7 +264,7 @@ class CharacterTokenizer(TokenizerPart):
 
     kind: str = "character"
     vocabulary: int = Field(default=10_000, ge=len(SPECIAL_SYMBOLS) + 1, le=LARGEST_VOCABULARY)
-    minimum_frequency: int = Field(default=1, ge=1)
+    min_frequency: int = Field(default=1, ge=1)
     lower: bool = False
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
@@ -272,7 +272,7 @@ class CharacterTokenizer(TokenizerPart):
         raw.normalizer = _normalizer(self.lower)
         raw.pre_tokenizer = pre_tokenizers.Split(Regex(EVERY_SIGN), behavior="isolated")
         raw.decoder = decoders.Fuse()
-        return _count(raw, texts, self.vocabulary, self.minimum_frequency)
+        return _count(raw, texts, self.vocabulary, self.min_frequency)
 
 
 def words_of(pattern: str, texts: Iterable[str], size: int, minimum: int, *, lower: bool = False) -> Tokenizer:
@@ -317,7 +317,7 @@ def _count(
     if not ranked and minimum > 1:
         raise DataError(
             f"nothing occurs {minimum:,} times in the training texts, so all of them would be {SPECIAL_SYMBOLS[UNK]}; "
-            "set a smaller tokenizer.minimum_frequency"
+            "set a smaller tokenizer.min_frequency"
         )
     kept = [*always, *ranked][: size - len(SPECIAL_SYMBOLS)]
     raw.model = models.WordLevel(vocab=_vocabulary(kept), unk_token=SPECIAL_SYMBOLS[UNK])

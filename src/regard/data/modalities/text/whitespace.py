@@ -17,7 +17,7 @@ class WhitespaceTokenizer(TokenizerPart):
 
     kind: str = "whitespace"
     vocabulary: int = Field(default=30_000, ge=len(SPECIAL_SYMBOLS) + 1, le=LARGEST_VOCABULARY)
-    minimum_frequency: int = Field(default=2, ge=1)
+    min_frequency: int = Field(default=2, ge=1)
 
     def train(self, texts: Iterable[str]) -> Tokenizer:
-        return words_of(_BETWEEN_SPACES, texts, self.vocabulary, self.minimum_frequency)
+        return words_of(_BETWEEN_SPACES, texts, self.vocabulary, self.min_frequency)

@@ -31,7 +31,7 @@ class WordPieceTokenizer(TokenizerPart):
 
     kind: str = "wordpiece"
     vocabulary: int = Field(default=8000, ge=len(SYMBOLS) + 1, le=LARGEST_VOCABULARY)
-    minimum_frequency: int = Field(default=2, ge=1)
+    min_frequency: int = Field(default=2, ge=1)
     lower: bool = True
 
     def specials(self) -> Specials:
@@ -45,7 +45,7 @@ class WordPieceTokenizer(TokenizerPart):
         within = sorted({GOES_ON + sign for word in words for sign in word[1:]})
         trainer = trainers.WordPieceTrainer(
             vocab_size=self.vocabulary,
-            min_frequency=self.minimum_frequency,
+            min_frequency=self.min_frequency,
             special_tokens=[*SYMBOLS, *within],
             continuing_subword_prefix=GOES_ON,
             show_progress=False,

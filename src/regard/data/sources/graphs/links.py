@@ -12,7 +12,7 @@ from pydantic import Field
 from regard.core.errors import DataError
 from regard.data.corpus import Corpus
 from regard.data.ledger import Ledger
-from regard.data.modalities.graph.examples import AskedEdges
+from regard.data.modalities.graph.examples import LabelledEdges
 from regard.data.modalities.graph.graphs import Graph
 from regard.data.modalities.graph.pairs import pairs_without_edge
 from regard.data.modalities.graph.written import Written
@@ -45,11 +45,11 @@ class LinkFiles(GraphPaths[LinkEntry]):
             unused[f"{split}_share"] = f"it says how many edges are hidden, and data.{split} names files"
         return unused
 
-    def load(self, seed: int, ledger: Ledger) -> Corpus[AskedEdges]:
+    def load(self, seed: int, ledger: Ledger) -> Corpus[LabelledEdges]:
         found = self.found()
         shares = {VALIDATION: self.validation_share, TEST: self.test_share}
         aside = {split: share for split, share in shares.items() if share and split not in found}
-        splits: dict[str, list[AskedEdges]] = {split: [] for split in (TRAIN, *aside)}
+        splits: dict[str, list[LabelledEdges]] = {split: [] for split in (TRAIN, *aside)}
         generator = np.random.default_rng(seed)
         for path in [one.paths[0] for one in found[TRAIN]]:
             for number, one in read_graphs_with_edges(path, TRAIN, ledger):
@@ -61,7 +61,7 @@ class LinkFiles(GraphPaths[LinkEntry]):
         kept = {split: tuple(own) for split, own in splits.items() if own}
         return Corpus(kept, ledger, set_aside=tuple(aside))
 
-    def load_test(self, split: str, ledger: Ledger) -> Corpus[AskedEdges]:
+    def load_test(self, split: str, ledger: Ledger) -> Corpus[LabelledEdges]:
         """A tenth of the edges of each graph is hidden, always the same."""
         splits = {split: asked_of([one.paths[0] for one in self.files()[TEST]], split, ledger)}
         note_counts(splits, ledger)
@@ -77,7 +77,7 @@ def read_graphs_with_edges(path: Path, split: str, ledger: Ledger) -> list[tuple
     return found
 
 
-def asked_of(paths: Sequence[Path], split: str, ledger: Ledger, share: float = 0.1) -> list[AskedEdges]:
+def asked_of(paths: Sequence[Path], split: str, ledger: Ledger, share: float = 0.1) -> list[LabelledEdges]:
     """Files that are asked about alone: of each graph so many edges are hidden."""
     generator = np.random.default_rng(0)
     return [
@@ -88,7 +88,7 @@ def asked_of(paths: Sequence[Path], split: str, ledger: Ledger, share: float = 0
 
 def hidden(
     graph: Graph, shares: Mapping[str, float], generator: np.random.Generator, number: int, line: int, origin: str
-) -> dict[str, AskedEdges]:
+) -> dict[str, LabelledEdges]:
     """The graph without what any split asks about, as training sees it, and for each split what it asks."""
     edges = len(graph.edges_E2)
     order_E, start, asked = generator.permutation(edges), 0, {}
@@ -99,16 +99,16 @@ def hidden(
     if start >= edges:
         raise DataError(f"{origin}: {graph} has {edges} edges, which are too few to hide some of them; take it out")
     seen = graph.with_edges(np.sort(order_E[start:]))
-    found = {TRAIN: AskedEdges(seen, number=number, line=line, origin=origin)}
+    found = {TRAIN: LabelledEdges(seen, number=number, line=line, origin=origin)}
     for split, places in asked.items():
         others_M2 = pairs_without_edge(graph.edges_E2, len(graph), len(places), generator)
         pairs = [(int(one), int(other)) for one, other in (*graph.edges_E2[places].tolist(), *others_M2.tolist())]
         joined = (*(True,) * len(places), *(False,) * len(others_M2))
-        found[split] = AskedEdges(seen, tuple(pairs), joined, number, line, origin)
+        found[split] = LabelledEdges(seen, tuple(pairs), joined, number, line, origin)
     return found
 
 
-def note_counts(splits: Mapping[str, Sequence[AskedEdges]], ledger: Ledger) -> None:
+def note_counts(splits: Mapping[str, Sequence[LabelledEdges]], ledger: Ledger) -> None:
     """Edges are counted; in training those that are seen."""
     for split, own in splits.items():
         for one in own:

@@ -123,7 +123,7 @@ def read_nodes(path: Path, split: str, ledger: Ledger, columns: NodeColumns) -> 
                     f"{path}: nodes have no {column!r}{nearest(column, names)}; of them the file says "
                     f"{', '.join(names[:10]) or 'nothing'}: name one with --set data.label=NAME"
                 )
-            named.append(graph.node_features.told(column))
+            named.append(graph.node_features.values_of(column))
             graph = without_feature(graph, column)
         labels = named[0]
         places = tuple(place for place, label in enumerate(labels) if label.strip())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from regard.interop.huggingface.families.family import Family, as_said
+from regard.interop.huggingface.families.family import Family, as_declared
 from regard.interop.huggingface.families.heads import answerer, classifier, head, tagger
 from regard.interop.huggingface.files import Stored
 from regard.interop.huggingface.settings import ACTIVATIONS, SOFTMAX, Setting, Settings, at, stack_sizes
@@ -174,7 +174,7 @@ POOLED = replace(SETTINGS, fixed={**SETTINGS.fixed, "pooler": "tanh"})
 """A pooler stands between their body and the classes of a text."""
 BERTS = (
     BERT,
-    classifier(BERT, head(own_body, "classifier"), "classifier_dropout", settings=POOLED, settle=as_said),
+    classifier(BERT, head(own_body, "classifier"), "classifier_dropout", settings=POOLED, settle=as_declared),
     tagger(BERT, own_body, "classifier_dropout"),
     answerer(BERT, own_body),
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from regard.core import rules
 from regard.interop.huggingface.families import llama
 from regard.interop.huggingface.families.experts import ExpertNames, check_balance, expert_tensors
 from regard.interop.huggingface.families.rope import (
@@ -120,7 +121,11 @@ def write_shared(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any
     heads, widths = table["heads"], table["projection"]
     if at(table, "feed_forward.shared") == 0:
         problems.append("model.feed_forward.shared = 0; they have one at least")
-    own = {"num_key_value_heads": heads, "q_lora_rank": at(table, "projection.query_rank") or None}
+    own = {
+        "num_key_value_heads": heads,
+        "q_lora_rank": at(table, "projection.query_rank") or None,
+        "intermediate_size": at(table, "feed_forward.dense_width") or rules.gated_hidden_width(table["width"]),
+    }  # fmt: skip
     unsaid = [name for name in ("rank", "key_width", "rotary_width", "value_width") if not widths.get(name)]
     problems += [f"model.projection.{name} = 0; they need a number: say it in the recipe" for name in unsaid]
     scale = widths.get("score_scale", 1.0)
@@ -177,12 +182,12 @@ V3 = replace(
     suits=lambda table: at(table, "projection.kind") == "latent" and at(table, "feed_forward.scores") == "sigmoid",
 )
 V2 = replace(
-    llama.LLAMA,
+    V3,
     architecture="DeepseekV2ForCausalLM",
     model_type="deepseek_v2",
     settings=V2_SETTINGS,
     vocabulary={"vocab_size": 102400, "bos_token_id": 1, "eos_token_id": 2},
-    tensors=lambda table: llama.stack(table, attention, network),
+    unneeded=llama.LLAMA.unneeded,
     more=ROPE_SETTINGS | {"num_key_value_heads", "topk_method", "n_group", "topk_group", "aux_loss_alpha"},
     read_more=read_v2,
     write_more=write_v2,

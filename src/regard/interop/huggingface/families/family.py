@@ -20,7 +20,7 @@ def _nothing_more(given: Mapping[str, Any], problems: list[str]) -> dict[str, An
     return {}
 
 
-def as_said(
+def as_declared(
     table: dict[str, Any], stored: Mapping[str, Stored], where: str
 ) -> tuple[dict[str, Any], Mapping[str, Stored]]:
     return table, stored
@@ -104,7 +104,7 @@ class Family:
     write_more: Callable[[Mapping[str, Any], list[str]], dict[str, Any]] = _nothing_more
     settle: Callable[
         [dict[str, Any], Mapping[str, Stored], str], tuple[dict[str, Any], Mapping[str, Stored]]
-    ] = as_said
+    ] = as_declared
     constants: Callable[[Mapping[str, Any]], dict[str, Tensor]] = _no_constants
     also: tuple[str, ...] = ()
     head: str = ""

@@ -23,6 +23,7 @@ SETTINGS = Settings(
     ),
     fixed={
         "kind": "gpt",
+        "residual": "pre",
         "position.kind": "learned",
         "position.join": "add",
         "position.first": 0,

@@ -29,7 +29,7 @@ FAMILIES = (GPT2, *RELATIVES, MARIAN, PEGASUS, *BERTS, *ROBERTAS, *DISTILBERTS, 
 
 def family_of_config(config: Mapping[str, Any], where: str, named: str = "") -> Family:
     """By ``architectures``, or by ``model_type`` where a config.json names no architecture; else as the user says."""
-    found = _said_family(config)
+    found = _declared_family(config)
     if named:
         return _named_family(named, found, where)
     if found is not None:
@@ -42,7 +42,7 @@ def family_of_config(config: Mapping[str, Any], where: str, named: str = "") -> 
     )
 
 
-def _said_family(config: Mapping[str, Any]) -> Family | None:
+def _declared_family(config: Mapping[str, Any]) -> Family | None:
     said, model_type = config.get("architectures") or [], config.get("model_type")
     names = [str(one) for one in said] if isinstance(said, list) else [str(said)]
     for family in FAMILIES:

@@ -13,7 +13,7 @@ from regard.interop.huggingface.tensors import PairedHalves, Pairing, Same, Stac
 
 SIZES = (
     *stack_sizes((32, 4096, 32), STACK[:3]),
-    Setting("max_position_embeddings", "context", 2048),
+    Setting("max_position_embeddings", "max_length", 2048),
     Setting("hidden_act", "feed_forward.activation", "silu", ACTIVATIONS),
     Setting("rms_norm_eps", "norm.epsilon", 1e-6),
     Setting("tie_word_embeddings", "tied", False, TIED),
@@ -23,6 +23,7 @@ HEADS = (Setting("num_key_value_heads", "groups", None), Setting("head_dim", "ke
 NETWORK = (Setting("intermediate_size", "feed_forward.width", 11008),)
 PARTS = {
     "kind": "llama",
+    "residual": "pre",
     "position.kind": "rotary",
     "norm.kind": "rms",
     "head_norm.kind": "none",

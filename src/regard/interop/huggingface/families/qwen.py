@@ -67,13 +67,10 @@ QWEN2 = replace(
     suits=lambda table: at(table, "projection.biases") == "qkv",
 )
 QWEN3 = replace(
-    llama.LLAMA,
+    QWEN2,
     architecture="Qwen3ForCausalLM",
     model_type="qwen3",
     settings=QWEN3_SETTINGS,
-    vocabulary=VOCABULARY,
-    more=ROPE_SETTINGS | LAYERED_SETTINGS,
-    read_more=read_more,
     write_more=write_qwen3,
     suits=lambda table: at(table, "head_norm.kind") == "rms" and at(table, "feed_forward.kind") == "gated",
 )

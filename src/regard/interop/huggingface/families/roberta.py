@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from regard.interop.huggingface.families import bert
-from regard.interop.huggingface.families.family import as_said
+from regard.interop.huggingface.families.family import as_declared
 from regard.interop.huggingface.families.heads import BODY, classifier, on_body, tagger
 from regard.interop.huggingface.settings import Setting, Settings, at
 from regard.interop.huggingface.tensors import Pairing, both
@@ -69,7 +69,7 @@ def classifying(table: Mapping[str, Any]) -> Iterator[Pairing]:
 ROBERTAS = (
     ROBERTA,
     classifier(
-        ROBERTA, classifying, "classifier_dropout", settle=as_said,
+        ROBERTA, classifying, "classifier_dropout", settle=as_declared,
         settings=replace(SETTINGS, fixed={**SETTINGS.fixed, "pooler": "tanh"}),
         unneeded=(*ROBERTA.unneeded, re.compile(r"roberta\.pooler\.dense\.(weight|bias)")),
     ),

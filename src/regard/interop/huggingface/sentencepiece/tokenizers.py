@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import tokenizers as library
 from tokenizers import AddedToken, Regex, decoders, models, normalizers, pre_tokenizers
@@ -48,8 +49,7 @@ def sentence_pieces(
 def without(model: PieceModel, lacking: Iterable[str]) -> PieceModel:
     """The same model, which does not make these pieces."""
     gone = set(lacking)
-    kept = tuple(piece for piece in model.pieces if piece.text not in gone)
-    return PieceModel(kept, *(getattr(model, name) for name in PieceModel.__slots__[1:]))
+    return replace(model, pieces=tuple(piece for piece in model.pieces if piece.text not in gone))
 
 
 def _model(

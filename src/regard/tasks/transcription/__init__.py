@@ -1,0 +1,1 @@
+"""What tasks that write down what is heard share."""
