@@ -90,7 +90,7 @@ TREES: dict[str, dict[str, Any]] = {
         "task": {"kind": "forecasting", "context": 13, "horizon": 7, "seasons": [12], "dropout": 0.0},
     },
     "transcription": {
-        "data": {"kind": "keypad", "train_size": 30, "validation_size": 6, "test_size": 6, "maximum_length": 5},
+        "data": {"kind": "keypad", "train_size": 30, "validation_size": 6, "test_size": 6, "max_length": 5},
         "input": {"kind": "audio"}, "tokenizer": {"kind": "character"},
         "model": {**TRANSLATOR, "front": {"kind": "patches", "size": [4, 40], "class_token": False}},
         "task": {"kind": "transcription"},

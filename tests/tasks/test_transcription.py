@@ -23,8 +23,8 @@ FRONT = {"kind": "patches", "size": [2, 16], "class_token": False}
 
 def recipe(**changes: Any) -> dict[str, Any]:
     tables: dict[str, Any] = {
-        "data": {"kind": "keypad", "train_size": 300, "validation_size": 10, "test_size": 8, "minimum_length": 2,
-                 "maximum_length": 3, "decibels": [30, 40]},
+        "data": {"kind": "keypad", "train_size": 300, "validation_size": 10, "test_size": 8, "min_length": 2,
+                 "max_length": 3, "decibels": [30, 40]},
         "input": {"kind": "audio", "features": FEATURES},
         "tokenizer": {"kind": "character"},
         "model": {"kind": "transformer", "encoder_layers": 1, "decoder_layers": 1, "width": 24, "heads": 2,

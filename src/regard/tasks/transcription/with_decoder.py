@@ -39,7 +39,7 @@ from regard.tasks.metrics.bleu import Comparison
 from regard.tasks.metrics.transcripts import paired_transcripts, transcript_scores
 from regard.tasks.probing import vocabulary_logits
 from regard.tasks.scores import teacher_forced
-from regard.tasks.transcripts import SaidInput, transcript_yardsticks
+from regard.tasks.transcription.transcripts import SaidInput, transcript_yardsticks
 from regard.tasks.whole_inputs import Whole, WholeInputs
 
 RANDOM_LENGTH = 9
