@@ -252,6 +252,7 @@ ARRAY_READERS = [
     Subject("vit-stem", *_arrays((8,), front=_STEM, feed_forward={"kind": "gated", "width": 11})),
     Subject("vit-bare", *_arrays((8,), front={"kind": "patches", "size": 1, "class_token": False},
                                  position={"kind": "none"}, head_norm={"kind": "rms"})),
+    Subject("vit-factorised", *_arrays((6, 4), position={"kind": "factorised"})),
     Subject("vit-hierarchy", *_arrays((8,), front={"kind": "hierarchy", "sizes": (4, 2)},
                                       position={"kind": "sinusoidal"})),
 ]  # fmt: skip

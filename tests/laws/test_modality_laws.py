@@ -28,6 +28,7 @@ from regard.data.modalities.image.pictures import LabelledPicture
 from regard.data.modalities.series.series import Clock, LabelledSeries, Series, SeriesSplit, Window
 from regard.data.modalities.text.tokenizers import BpeTokenizer, ImportedTokenizer
 from regard.data.modalities.text.vocabularies import JOINT
+from regard.data.modalities.video.clips import Frames, LabelledClip
 from regard.runs.recipe import Recipe
 
 TEXTS = ("the cat sleeps", "a", "zebras, the old man and the dog sleep here", "the dog\tthe dog sleeps")
@@ -132,7 +133,18 @@ def series(name: str, *, labelled: bool, **table: Any) -> Subject:
     return Subject(name, {"input": {"kind": "series", **table}}, corpus, raws, reader)
 
 
+def video(name: str, front: dict[str, Any], position: str, **table: Any) -> Subject:
+    generator = np.random.default_rng(5)
+    clips = tuple(Frames(generator.integers(0, 256, (count, 6, 8, 3), np.uint8)) for count in (5, 3, 9, 8))
+    corpus: Any = Corpus({"train": tuple(LabelledClip(one, "a") for one in clips)}, Ledger())
+    reader = {"kind": "vit", "layers": 1, "width": 12, "heads": 3, "front": front, "position": {"kind": position}}
+    return Subject(name, {"input": {"kind": "video", **table}}, corpus, clips, reader)
+
+
 SUBJECTS = [
+    video("video", {"kind": "patches", "size": [2, 3, 4]}, "factorised"),
+    video("video-grey", {"kind": "patches", "size": [3, 2, 2], "class_token": False}, "sinusoidal", size=[6, 4],
+          frames=6, channels=1, resize="stretch"),
     series("series", labelled=False, length=16, calendar=["day", "week"]),
     series("series-by-channel", labelled=True, length=16, normalise="channel"),
     text(kind="bpe", vocabulary=280),

@@ -68,6 +68,8 @@ DATA = Choices(
         "pictures": "regard.data.sources.pictures:PictureFiles",
         "sounds": "regard.data.sources.sounds:SoundFiles",
         "speech": "regard.data.sources.sounds:SpeechFiles",
+        "videos": "regard.data.sources.videos:VideoFiles",
+        "moving-shapes": "regard.data.sources.videos:MovingShapesData",
         "keypad": "regard.data.sources.keypad:Keypad",
         "series": "regard.data.sources.series:SeriesFiles",
         "labelled-series": "regard.data.sources.series:LabelledSeriesFiles",

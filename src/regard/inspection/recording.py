@@ -100,6 +100,8 @@ def embeddings_of(model: nn.Module, probe: Probe) -> Iterator[dict[Entrance, Ten
             continue  # a head took the place of what writes
         own = entrance if probe.source is not None else entrance._replace(side="tokens")
         side = probe.source if probe.source is not None and own.side == "source" else probe.inputs
+        if side.values.is_floating_point():
+            continue  # an array, which a front cuts: it has no tokens
         handles.append(there[entrance.embedding].register_forward_hook(keeper(own, side.values)))
     try:
         yield seen

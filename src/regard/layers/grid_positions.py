@@ -50,6 +50,16 @@ class LearnedGridConfig(GridPositionPart):
         return LearnedGrid(grid, width, class_tokens)
 
 
+class FactorisedGridConfig(GridPositionPart):
+    """A learned vector for every place along each axis, added (the factorised positions of Dosovitskiy et al. 2021,
+    appendix D.4): for space and time far fewer than one for every place."""
+
+    kind: str = "factorised"
+
+    def build(self, grid: Sequence[int], width: int, class_tokens: int = 0) -> GridPosition:
+        return FactorisedGrid(grid, width, class_tokens)
+
+
 class SinusoidalGridConfig(GridPositionPart):
     """Sinusoids of the row and of the column, each in its share of the width; any size of grid is welcome."""
 
@@ -65,6 +75,7 @@ GRID_POSITIONS = Choices(
     "learned",
     {
         "learned": "regard.layers.grid_positions:LearnedGridConfig",
+        "factorised": "regard.layers.grid_positions:FactorisedGridConfig",
         "sinusoidal": "regard.layers.grid_positions:SinusoidalGridConfig",
         "none": "regard.layers.grid_positions:GridPositionPart",
     },
@@ -98,15 +109,64 @@ class LearnedGrid(GridPosition):
         return embedded.x_BND + table_ND.to(embedded.x_BND.dtype)
 
     def is_another_grid(self, embedded: Embedded) -> bool:
-        """Whether inputs have another size than those it was built for; one that is shorter along its first axis alone
-        (time) is the beginning of such an input."""
-        grid, own = embedded.grid, self.grid
-        if len(grid) < 2 or embedded.lengths_B is not None:
-            return False
-        return grid[1:] != own[1:] or grid[0] > own[0]
+        return is_another_grid(embedded, self.grid)
 
     def interpolated(self, tensors: dict[str, Tensor], grid: Sequence[int]) -> dict[str, Tensor]:
         return {name: interpolated(table_ND, grid, self.grid) for name, table_ND in tensors.items()}
+
+
+def is_another_grid(embedded: Embedded, own: Sequence[int]) -> bool:
+    """Whether inputs have another size than those positions were built for; one that is shorter along its first axis
+    alone (time) is the beginning of such an input."""
+    grid = embedded.grid
+    if len(grid) < 2 or embedded.lengths_B is not None:
+        return False
+    return grid[1:] != tuple(own[1:]) or grid[0] > own[0]
+
+
+class FactorisedGrid(GridPosition):
+    """x + t_time + t_row + t_column …, of which each is learned; class tokens have a vector each.
+
+    Inputs of another size have another grid: for them the vectors of each axis are interpolated.
+    """
+
+    def __init__(self, grid: Sequence[int], width: int, class_tokens: int = 0) -> None:
+        super().__init__()
+        self.grid, self.class_tokens = tuple(grid), class_tokens
+        self.max_length = class_tokens + math.prod(grid)
+        self.axes = nn.ParameterList(nn.Parameter(torch.randn(length, width) * SPREAD) for length in grid)
+        if class_tokens:
+            self.class_table_ND = nn.Parameter(torch.randn(class_tokens, width) * SPREAD)
+
+    def forward(self, embedded: Embedded) -> Tensor:
+        x_BND, places_BNA = embedded.x_BND, embedded.places_BNA
+        if places_BNA is None or places_BNA.shape[-1] != len(self.grid):
+            raise OptionError(
+                f'model.position.kind = "factorised" needs places on a grid of {len(self.grid)} axes, which this front '
+                'does not give; choose "learned" or "sinusoidal"'
+            )
+        tables = list(self.axes)
+        if is_another_grid(embedded, self.grid):
+            tables = [interpolated(*one) for one in zip(tables, *(zip(own) for own in (self.grid, embedded.grid)))]
+        elif embedded.grid and embedded.grid[0] > self.grid[0]:
+            raise OptionError(
+                f"an input of {embedded.grid[0]} steps does not fit into the {self.grid[0]} learned ones; give it the "
+                'size that the model was built for, or train with model.position.kind = "sinusoidal"'
+            )
+        places_NA = places_BNA[0, self.class_tokens :]  # the same for all rows
+        table_ND = sum((table_ND[places_NA[:, axis]] for axis, table_ND in enumerate(tables)), torch.zeros(()))
+        if self.class_tokens:
+            table_ND = torch.cat((self.class_table_ND, table_ND))
+        return x_BND + table_ND.to(x_BND.dtype)
+
+    def interpolated(self, tensors: dict[str, Tensor], grid: Sequence[int]) -> dict[str, Tensor]:
+        """Names end in the number of the axis, but for the class tokens'."""
+        made = dict(tensors)
+        for name, table_ND in tensors.items():
+            axis = name.rpartition(".")[2]
+            if axis.isdecimal():
+                made[name] = interpolated(table_ND, (grid[int(axis)],), (self.grid[int(axis)],))
+        return made
 
 
 MODES = ("linear", "bicubic", "trilinear")

@@ -5,7 +5,7 @@ Read it top to bottom: configuration, encoder, decoder, the encoder–decoder mo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, cast
 
@@ -15,13 +15,14 @@ from torch import Tensor, nn
 from regard.attention import AttentionContext
 from regard.attention.cache import AttentionCache
 from regard.attention.heads import CrossHeads, HeadShape, SelfHeads
-from regard.attention.masks import CAUSAL, Mask, padding
+from regard.attention.masks import CAUSAL, EVERYTHING, Mask, padding
 from regard.attention.memory import Memory, join_memories, kept_sentences
 from regard.attention.places import places_after
 from regard.core import rules
 from regard.core.auto import AUTO, Auto, decided
+from regard.core.errors import RecipeError
 from regard.core.inputs import Inputs, States
-from regard.core.ports import INPUT, OUTPUT, Ports, share_vocabulary, tokens_at
+from regard.core.ports import INPUT, OUTPUT, Arrays, Ports, share_vocabulary, tokens_at
 from regard.core.roles import Role
 from regard.core.seams import Position
 from regard.core.seams.anatomy import Anatomy, Entrance
@@ -29,6 +30,7 @@ from regard.layers import FEED_FORWARDS, MOST_LAYERS, POSITIONS, FeedForwardPart
 from regard.layers.blocks import DecoderLayer, EncoderLayer, PostNorm, PreNorm, run_layer
 from regard.layers.dropout import Dropout
 from regard.layers.embeddings import TokenEmbedding, VocabularyHead
+from regard.layers.fronts import SOURCE_FRONTS, ArrayFrontPart, TokensConfig
 from regard.layers.stacks import AttentionParts, settled_sizes
 from regard.models import ModelPart
 
@@ -64,6 +66,7 @@ class TransformerConfig(AttentionParts, ModelPart):
     norm: Literal["post", "pre"] = "post"
     feed_forward_dropout: float = Field(0.0, ge=0, lt=1)  # inside the feed-forward network
     cross: Literal["last", "own"] = "last"  # what a decoder layer reads: the last encoder layer, or its own
+    front: Annotated[SerializeAsAny[ArrayFrontPart], SOURCE_FRONTS] = Field(default_factory=SOURCE_FRONTS.make)
     tied: Literal["all", "output", "none"] = "all"  # which embeddings share one matrix
     output_bias: bool = False  # a number of its own for each symbol, added to the logits; as in Marian
     position: Annotated[SerializeAsAny[PositionPart], POSITIONS] = Field(default_factory=POSITIONS.make)
@@ -206,12 +209,20 @@ class Transformer(nn.Module):
     def __init__(self, config: TransformerConfig, ports: Ports) -> None:
         super().__init__()
         self.config, self.width = config, config.width
-        inputs, outputs = (tokens_at(ports, side, config.kind).size for side in (INPUT, OUTPUT))
+        outputs, source = tokens_at(ports, OUTPUT, config.kind).size, ports.get(INPUT)
         self.target_embedding = TokenEmbedding(outputs, config.width)
-        if config.tied == "all" and share_vocabulary(ports):
+        self.source_embedding: Any  # an embedding of tokens, or a front that cuts arrays
+        if isinstance(source, Arrays):
+            self.source_embedding = config.front.build(source, config.width)
+        elif not isinstance(config.front, TokensConfig):
+            raise RecipeError(
+                f"model.front.kind = {config.front.kind!r} cuts sounds and other arrays, and the input of this recipe "
+                "is none; leave model.front out"
+            )
+        elif config.tied == "all" and share_vocabulary(ports):
             self.source_embedding = self.target_embedding
         else:
-            self.source_embedding = TokenEmbedding(inputs, config.width)
+            self.source_embedding = TokenEmbedding(tokens_at(ports, INPUT, config.kind).size, config.width)
         self.encoder = Encoder(config)
         self.decoder = Decoder(config)
         tied = None if config.tied == "none" else self.target_embedding
@@ -231,8 +242,12 @@ class Transformer(nn.Module):
         return self.encoder.position.max_length
 
     def represent(self, inputs: Inputs) -> States:
-        mask = padding(inputs.real_lengths_B, inputs.values.shape[1])
-        return States(self.encoder(self.source_embedding(inputs.values), mask)[-1], inputs.lengths_B)
+        if isinstance(self.source_embedding, TokenEmbedding):
+            mask = padding(inputs.real_lengths_B, inputs.values.shape[1])
+            return States(self.encoder(self.source_embedding(inputs.values), mask)[-1], inputs.lengths_B)
+        embedded = self.source_embedding(inputs)
+        mask = EVERYTHING if embedded.lengths_B is None else padding(embedded.lengths_B, embedded.x_BND.shape[1])
+        return States(self.encoder(embedded.x_BND, mask)[-1], embedded.lengths_B)
 
     def forward(self, source_BS: Tensor, source_lengths_B: Tensor, target_BT: Tensor) -> Tensor:
         """states_BTD for all target positions in one parallel pass (teacher forcing)."""
@@ -241,10 +256,20 @@ class Transformer(nn.Module):
 
     def memories(self, source_BS: Tensor, source_lengths_B: Tensor) -> list[Memory]:
         """Encodes the source and projects it once for every decoder layer."""
-        mask = padding(source_lengths_B, source_BS.shape[1])
-        states = self.encoder(self.source_embedding(source_BS), mask)
+        if isinstance(self.source_embedding, TokenEmbedding):
+            x_BSD, lengths_B = self.source_embedding(source_BS), source_lengths_B
+        else:  # an array and its lengths along the first axis, of which the front makes positions
+            embedded = self.source_embedding(Inputs(source_BS, source_lengths_B))
+            x_BSD, lengths_B = embedded.x_BND, embedded.lengths_B
+        mask = padding(lengths_B, x_BSD.shape[1])
+        states = self.encoder(x_BSD, mask)
         read = states if self.config.cross == "own" else states[-1:] * self.config.decoder_layers
         return [layer.cross.memory(x, mask) for layer, x in zip(self.decoder.blocks(), read, strict=True)]
+
+    def source_cells(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """Of an array the grid that its front cuts it into; of a text its tokens."""
+        front = self.source_embedding
+        return tuple(shape) if isinstance(front, TokenEmbedding) else front.cells(shape)
 
     def answer_at(self, states_BTD: Tensor) -> Tensor:
         """logits_BTW, were these states of a decoder layer the last ones."""

@@ -85,8 +85,8 @@ def start_from(recipe: Any, settings: Iterable[str] = ()) -> Any:
         tree["input"] = recipe.input.continued(origin.recipe.input).model_dump()
         if origin.recipe.input.is_text or origin.recipe.answers_in_text:
             tree["tokenizer"] = origin.recipe.tokenizer.model_dump()
-        if "dropout" in tree["tokenizer"]:
-            tree["tokenizer"]["dropout"] = recipe.tokenizer.pair_dropout
+            if "dropout" in tree["tokenizer"]:
+                tree["tokenizer"]["dropout"] = recipe.tokenizer.pair_dropout
     own = [setting for setting in settings if setting.strip().startswith(("model.", "input."))]
     where = f"the recipe started from {recipe.start.run}"
     return parse(type(recipe), override(tree, own, type(recipe)), where, drop_overridden(own, whole=True))

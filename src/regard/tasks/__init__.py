@@ -62,6 +62,7 @@ TASKS = Choices(
         "parsing": "regard.tasks.parsing:ParsingConfig",
         "language-model": "regard.tasks.language_modelling:LanguageModelConfig",
         "classification": "regard.tasks.classification:ClassificationConfig",
+        "transcription": "regard.tasks.transcription.with_decoder:TranscriptionConfig",
         "temporal-classification": "regard.tasks.temporal_classification:TemporalClassificationConfig",
         "regression": "regard.tasks.regression:RegressionConfig",
         "tagging": "regard.tasks.tagging:TaggingConfig",

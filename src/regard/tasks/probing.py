@@ -78,7 +78,10 @@ def pixels_of(model: nn.Module, modality: Modality, item: Any) -> np.ndarray | N
     if not isinstance(modality, ShowsPixels):
         return None
     pixels_HWC, axis = modality.pixels(item), modality.axis(item)
-    readings = readings_of(body_of(model), axis)
+    body = body_of(model)
+    if isinstance(body, HasGrid) and len(axis.shape) == len(body.grid) == 3:
+        return first_frames(pixels_HWC, axis.shape[0], body.cells(axis.shape)[0])
+    readings = readings_of(body, axis)
     if not readings:
         return pixels_HWC
     time = 0 if len(axis.shape) > 1 else 1
@@ -88,6 +91,12 @@ def pixels_of(model: nn.Module, modality: Modality, item: Any) -> np.ndarray | N
         for count in readings
     ]
     return np.concatenate(shown, axis=time)
+
+
+def first_frames(pixels_HWC: np.ndarray, frames: int, blocks: int) -> np.ndarray:
+    """Of frames below one another the first of each block of time."""
+    pixels_THWC = pixels_HWC.reshape(frames, -1, *pixels_HWC.shape[1:])
+    return pixels_THWC[:: -(-frames // blocks)].reshape(-1, *pixels_HWC.shape[1:])
 
 
 def reach_of(model: nn.Module) -> int:

@@ -102,6 +102,15 @@ class ReadsAndWrites(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadsArrays(Protocol):
+    """A model whose source may be an array, which it cuts into positions; of a text it has one for each token."""
+
+    def source_cells(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """How many positions there are along each axis of a source of this shape."""
+        ...
+
+
 def max_lengths_of(model: Any) -> tuple[int, int]:
     """The limits of source and answer; a model that states none has none."""
     return model.max_lengths if isinstance(model, ReadsAndWrites) else (0, 0)

@@ -80,6 +80,7 @@ MODALITIES = Choices(
         "text": "regard.data.modalities.text.part:TextPart",
         "image": "regard.data.modalities.image.modality:ImagePart",
         "audio": "regard.data.modalities.audio.modality:AudioPart",
+        "video": "regard.data.modalities.video.modality:VideoPart",
         "graph": "regard.data.modalities.graph.modality:GraphPart",
         "series": "regard.data.modalities.series.part:SeriesPart",
     },

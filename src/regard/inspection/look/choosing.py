@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.core.probe import UNKNOWN, Probe
 from regard.core.seams import Hypothesis
-from regard.core.seams.capabilities import Continues
+from regard.core.seams.capabilities import Continues, Translates
 from regard.decoding.engine import TorchEngine
 from regard.decoding.options import Beam
 from regard.decoding.trace import Trace
@@ -61,7 +61,7 @@ def beam_tree(run: Run, asked: Probe) -> dict[str, Any] | None:
 
 
 def _searched(run: Run, asked: Probe, options: Beam) -> tuple[Sequence[Hypothesis], Trace] | None:
-    if asked.source is not None:
+    if asked.source is not None and isinstance(run.task, Translates):
         source = asked.source.values[0].tolist()
         return run.engine.explain(source[:-1], options)
     if not isinstance(run.task, Continues):

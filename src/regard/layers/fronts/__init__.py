@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from regard.core.config import Choices, Part
+from regard.core.errors import RecipeError
 
 if TYPE_CHECKING:
     from regard.core.inputs import Embedded, Inputs
@@ -53,6 +54,24 @@ ARRAY_FRONTS = Choices(
         "convolution": "regard.layers.fronts.convolution:ConvolutionConfig",
     },
 )
+
+
+class TokensConfig(ArrayFrontPart):
+    """No front: a source of tokens, which have an embedding."""
+
+    kind: str = "tokens"
+
+    def build(self, port: Arrays, width: int) -> ArrayFront:
+        raise RecipeError(
+            f'model.front.kind = "tokens" reads texts, and the input of this recipe is {port.what}; set '
+            'model.front.kind to "patches" or "convolution"'
+        )
+
+
+SOURCE_FRONTS = Choices(
+    "front", ArrayFrontPart, "tokens", {"tokens": "regard.layers.fronts:TokensConfig", **ARRAY_FRONTS.table}
+)
+"""Of a model that writes: its source may be a text, too."""
 
 
 class NodeFront(Protocol):

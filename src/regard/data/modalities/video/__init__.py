@@ -1,0 +1,1 @@
+"""Video: clips as folders of numbered frames, cut into blocks of space and time."""
