@@ -107,7 +107,7 @@ class VideoModality:
     std: tuple[float, ...]
 
     lazy = True
-    at_once = 512
+    batch_positions = 512
     max_length = 0
     name = "video"
 
