@@ -27,8 +27,21 @@ def write_files(folder: Path) -> Path:
     lines = [f"tones/{label}/{number}.wav,{label} tone" for label in ("high", "low") for number in range(6)]
     (folder / "said.csv").write_text("\n".join(["sound,text", *lines]) + "\n", encoding="utf-8")
     write_lines(folder / "graphs.jsonl", map(json.dumps, map(ring, range(3, 27))))
+    write_clips(folder / "clips")
     (folder / "clubs.json").write_text(json.dumps(clubs(24)), encoding="utf-8")
     return folder
+
+
+def write_clips(folder: Path) -> None:
+    """Six clips of four frames for each of two classes: a bright row that moves up, or down."""
+    for label in ("down", "up"):
+        for number in range(6):
+            own = folder / label / str(number)
+            own.mkdir(parents=True)
+            for frame in range(4):
+                pixels = np.zeros((8, 8, 3), np.uint8)
+                pixels[2 * frame if label == "down" else 7 - 2 * frame] = 100 + 10 * number
+                Image.fromarray(pixels).save(own / f"{frame}.png")
 
 
 def ring(nodes: int) -> dict[str, object]:

@@ -20,7 +20,7 @@ DATA_TABLES: dict[str, Tree] = {
     "series": {"train": "hours.csv"}, "labelled-series": {"train": "shapes.ts"}, "tagged": {"train": "tagged.txt"},
     "questions": {"train": "questions.jsonl"}, "graphs": {"train": "graphs.jsonl"}, "grey-digits": {},
     "graph-nodes": {"train": "clubs.json", "label": "club"}, "graph-links": {"train": "clubs.json"},
-    "keypad": {**SIZES, "min_length": 2, "max_length": 3},
+    "keypad": {**SIZES, "min_length": 2, "max_length": 3}, "videos": {"train": "clips"}, "moving-shapes": WORLD,
 }  # fmt: skip
 SLOW = ("movie-reviews", "python-english", "python-code")
 """Data that is read or learned in seconds, and is like other data that is not."""
@@ -28,10 +28,12 @@ DIVIDED_BY_SHARE = ("text", "series", "graph-links")
 MODALITY_OF = {
     "pictures": "image", "sounds": "audio", "speech": "audio", "series": "series", "waves": "series",
     "labelled-series": "series", "wave-shapes": "series", "graphs": "graph", "graph-nodes": "graph",
-    "graph-links": "graph", "keypad": "audio",
+    "graph-links": "graph", "keypad": "audio", "videos": "video", "moving-shapes": "video",
 }  # fmt: skip
 
-INPUT_TABLES: dict[str, Tree] = {"audio": {"features": {"bins": 8}}, "image": {"size": 8}}
+INPUT_TABLES: dict[str, Tree] = {
+    "audio": {"features": {"bins": 8}}, "image": {"size": 8}, "video": {"frames": 4, "size": 8},
+}  # fmt: skip
 TASK_TABLES: dict[str, Tree] = {
     "language-model": {"max_length": 16, "sample": 0}, "masked-language-model": {"max_length": 16},
     "forecasting": {"context": 18, "horizon": 6}, "question-answering": {"max_length": 24, "stride": 4},
@@ -65,9 +67,11 @@ DATA_OF_TASK = {
     "regression": "labelled", "tagging": "world-tags", "question-answering": "world-questions",
     "embedding": "small-world", "masked-language-model": "world-english", "forecasting": "series",
     "node-classification": "graph-nodes", "link-prediction": "graph-links", "temporal-classification": "keypad",
+    "transcription": "keypad",
 }  # fmt: skip
 MODEL_OF_TASK = {
-    "translation": "transformer", "parsing": "transformer", "language-model": "gpt", "forecasting": "vit",
+    "translation": "transformer", "parsing": "transformer", "transcription": "transformer",
+    "language-model": "gpt", "forecasting": "vit",
     "node-classification": "graph-transformer", "link-prediction": "graph-transformer",
 }  # fmt: skip
 TASK_OF_MODEL = {
@@ -85,7 +89,10 @@ TASK_OF_DATA = {
     "graph-nodes": "node-classification", "graph-links": "link-prediction", "grey-digits": "language-model",
     "keypad": "temporal-classification", "speech": "temporal-classification",
 }  # fmt: skip
-DATA_OF_INPUT = {"text": "toy", "image": "pictures", "audio": "sounds", "graph": "graphs", "series": "series"}
+DATA_OF_INPUT = {
+    "text": "toy", "image": "pictures", "audio": "sounds", "graph": "graphs", "series": "series",
+    "video": "moving-shapes",
+}  # fmt: skip
 
 
 def recipe(files: Path, task: str, data: str = "", model: str = "") -> Tree:
@@ -99,8 +106,9 @@ def recipe(files: Path, task: str, data: str = "", model: str = "") -> Tree:
         "task": {"kind": task, **TASK_TABLES.get(task, {})},
         "training": {"steps": 2, "batch_tokens": 96, "threads": 1, "schedule": {"kind": "constant"}},
     }
-    if task == "temporal-classification":
-        tree["model"]["front"] = {"kind": "patches", "size": [2, 8], "class_token": False}
+    if task in ("temporal-classification", "transcription"):
+        if model in ("vit", "transformer"):
+            tree["model"]["front"] = {"kind": "patches", "size": [2, 8], "class_token": False}
         tree["training"]["batch_tokens"] = 400  # frames
         tree["tokenizer"] = {"kind": "character", "min_frequency": 1}
     if modality == "text":

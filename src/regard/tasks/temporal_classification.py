@@ -20,7 +20,7 @@ from regard.core.answers import Answer
 from regard.core.batch import Examples, InputBatch
 from regard.core.errors import DataError, OptionError, RecipeError, enumerate_problems
 from regard.core.metrics import Metric, share
-from regard.core.ports import Ports
+from regard.core.ports import INPUT, Ports
 from regard.core.probe import Probe
 from regard.core.seams import HasGrid, ReadsAgain
 from regard.core.seams.task import Session, Sums
@@ -92,7 +92,8 @@ class TemporalClassification:
         self.static_shapes = self.inputs.static_shapes
 
     def ports(self) -> Ports:
-        return self.modalities.ports()
+        """Of the body, which only reads: symbols come from the head, and a body of tokens finds none to write."""
+        return {INPUT: self.modalities.ports()[INPUT]}
 
     def head(self, body: Any) -> nn.Module:
         check_steps(body)

@@ -169,7 +169,7 @@ class Loop:
 
     def parts(self, items: Sequence[Any]) -> list[Batch]:
         """A step divided for accumulation and ranks, collated: the parts of this rank, empty ones left out."""
-        count = self.config.accumulate * self.ranks.world
+        count = min(self.config.accumulate * self.ranks.world, max(1, len(items)))  # further ones would be empty
         divided = parts(np.arange(len(items)), count)[self.ranks.rank :: self.ranks.world]
         return [self.task.collate([items[index] for index in part]) for part in divided if len(part)]
 
