@@ -21,7 +21,7 @@ CONTEXT = AttentionContext(KEY_WIDTH, KEY_WIDTH, HEADS, max_length=LENGTH)
 Kernel = Callable[[Tensor, Tensor, Tensor, Mask, Tensor | None], Tensor]
 
 
-HELD_ELSEWHERE = ("linear", "performer", "linformer", "dilated")  # to their own laws, in mechanisms/
+HELD_ELSEWHERE = ("linear", "performer", "linformer", "dilated", "reformer")  # to their own laws, in mechanisms/
 
 
 def every_mechanism() -> dict[str, Callable[[], nn.Module]]:

@@ -55,7 +55,8 @@ def test_recipes_are_listed_one_a_line_with_what_they_are() -> None:
     headings = [line for line in written if not line.startswith("  ")]
     titles = [heading.partition(": ")[0] for heading in headings]
     assert {heading.rpartition(": ")[2] for heading in headings} == set(found["groups"])
-    assert titles == sorted(titles, key=["texts", "pictures", "graphs", "series"].index), "like beside like"
+    order = ["texts", "pictures", "graphs", "series", "sounds", "videos"]
+    assert titles == sorted(titles, key=order.index), "like beside like"
     pictures = written[written.index("pictures") : written.index("graphs")]
     assert any(line.startswith("  digits-pixels ") for line in pictures), "though a GPT reads them as signs"
     assert "digits-pixels" in found["modalities"]["text"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import Any
@@ -26,6 +27,7 @@ from regard.data.batching import in_length_order
 from regard.data.corpus import Pair
 from regard.decoding.options import Greedy
 from regard.layers.headed import Headed
+from regard.layers.losses.distillation import Softening
 from regard.runs.modalities import fit_modalities
 from regard.runs.recipe import Recipe
 from regard.runs.train import build_task, headed, load_corpus, resolve_task
@@ -113,12 +115,21 @@ TREES: dict[str, dict[str, Any]] = {
 
 DECLARED: dict[str, set[str]] = {
     "translation": {
-        "ChecksLengths", "Compares", "HasYardsticks", "ScoresInDetail", "ScoresPairs", "Translates", "Probeable",
+        "ChecksLengths", "Compares", "Distils", "HasYardsticks", "ScoresInDetail", "ScoresPairs", "Translates",
+        "Probeable",
     },
-    "parsing": {"ChecksLengths", "Compares", "HasYardsticks", "ScoresPairs", "Translates", "Probeable"},
-    "language-model": {"ChecksLengths", "Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
-    "streams": {"ChecksLengths", "Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable"},
-    "classification": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable"},
+    "parsing": {
+        "ChecksLengths", "Compares", "Distils", "HasYardsticks", "ScoresPairs", "Translates", "Probeable",
+    },
+    "language-model": {
+        "ChecksLengths", "Distils", "Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable",
+    },
+    "streams": {
+        "ChecksLengths", "Distils", "Stateful", "Derives", "Samples", "Continues", "HasYardsticks", "Probeable",
+    },
+    "classification": {
+        "HasHead", "Compares", "Distils", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable",
+    },
     "regression": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "EstimatesNumbers", "Probeable"},
     "graphs": {"HasHead", "Compares", "HasYardsticks", "ScoresPairs", "EstimatesNumbers", "Probeable"},
     "node-classification": {
@@ -126,7 +137,7 @@ DECLARED: dict[str, set[str]] = {
     },
     "link-prediction": {"HasHead", "HasYardsticks", "EstimatesNumbers", "ParsesInputs", "Probeable"},
     "series-classification": {
-        "HasHead", "Compares", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable",
+        "Distils", "HasHead", "Compares", "HasYardsticks", "ScoresPairs", "Classifies", "HasLabels", "Probeable",
     },
     "forecasting": {"HasHead", "HasYardsticks", "Forecasts", "Probeable"},
     "transcription": {"Compares", "HasYardsticks", "ScoresPairs", "Transcribes", "Probeable"},
@@ -399,6 +410,23 @@ def lengths(subject: Subject) -> None:
         subject.task.check_lengths(subject.model, 3)
 
 
+def distils(subject: Subject) -> None:
+    """Beside a teacher that counts for nothing the loss is the task's own; one that says what the model says already
+    moves nothing."""
+    task, model, (batch,) = subject.task, subject.model.eval(), subject.batches(1)
+    if not task.additive:
+        with pytest.raises(OptionError, match="reads on from a state that a teacher has not"):
+            task.check_taught(task)
+        return
+    task.check_taught(task)
+    plain = task.sums(model, batch).sums["loss"]
+    torch.testing.assert_close(task.distilled(model, model, batch, Softening(0.0, 2.0)).sums["loss"], plain)
+    model.zero_grad()
+    task.distilled(model, deepcopy(model), batch, Softening(1.0, 2.0)).sums["loss"].backward()
+    for name, weight in model.named_parameters():
+        assert weight.grad is None or float(weight.grad.abs().max()) < 1e-4, name
+
+
 def state(subject: Subject) -> None:
     """A task that was made anew and given the state goes on as the old one would."""
     model, batches = subject.model.train(), subject.batches(3)
@@ -600,7 +628,8 @@ def scores_in_detail(subject: Subject) -> None:
 
 
 CHECKS: dict[str, Callable[[Subject], None]] = {
-    "HasHead": head, "ChecksLengths": lengths, "Stateful": state, "Derives": derived, "Samples": samples,
+    "HasHead": head, "ChecksLengths": lengths, "Distils": distils, "Stateful": state,
+    "Derives": derived, "Samples": samples,
     "Compares": compares, "ScoresPairs": scores_pairs, "ScoresInDetail": scores_in_detail,
     "HasYardsticks": has_yardsticks,
     "Translates": translates, "Continues": continues,

@@ -24,6 +24,7 @@ from tests.laws.counted import asked_files
 SMALL = ("data.train_size=60", "data.validation_size=11", "data.test_size=13", "training.batch_tokens=256",
          "training.threads=1")  # fmt: skip
 ONE_TEST_SPLIT = "data.compositional_size=0"
+DIALLED = ("data.train_size=60", "data.validation_size=11", "data.test_size=13", "training.batch_tokens=1000")
 BASES: dict[str, tuple[str, ...]] = {
     "translation": ("bahdanau",),
     "parsing": ("parse-small-world", "model.heads=2", ONE_TEST_SPLIT),
@@ -37,9 +38,15 @@ BASES: dict[str, tuple[str, ...]] = {
     "regression": ("leaves.toml", "training.batch_tokens=40"),
     "node-classification": ("rings.toml", "training.batch_tokens=40"),
     "link-prediction": ("rings.toml", "training.batch_tokens=40"),
-}
+    "temporal-classification": ("keypad", *DIALLED),
+    "transcription": (
+        "keypad", *DIALLED, 'task={kind="transcription"}',
+        'model={kind="transformer", encoder_layers=1, decoder_layers=1, heads=2, '
+        'front={kind="patches", size=[2, 40], class_token=false}}',
+    ),
+}  # fmt: skip
 RINGS = {"node-classification": "graph-nodes", "link-prediction": "graph-links"}
-OF_OTHER_DATA = ("forecasting", "regression", *RINGS)
+OF_OTHER_DATA = ("forecasting", "regression", "temporal-classification", "transcription", *RINGS)
 """What is not made by the small world or a toy, and has no such sizes."""
 
 
@@ -115,7 +122,7 @@ def test_recipes_of_every_task_are_compared_by_its_own_figures(kind: str, tmp_pa
         assert row["curve"][0]
         if task.accuracy:
             assert [point[task.accuracy] for point in row["curve"][0]], "levels of it are told"
-    assert any(f"{unit}/s" in page for unit in ("tokens", "nodes", "steps")), "how fast it is"
+    assert any(f"{unit}/s" in page for unit in ("tokens", "nodes", "steps", "frames")), "how fast it is"
     assert "BLEU" not in page
     assert ("gradient flow after training" in told["measures"]) == (kind == "parsing")
 

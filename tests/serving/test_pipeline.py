@@ -346,13 +346,13 @@ def test_what_is_no_picture_is_refused_with_a_word(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("task", ["text-classification", "fill-mask", "feature-extraction", "translation"])
 def test_a_picture_run_answers_no_texts(task: str) -> None:
-    remedy = r"reads pictures, .* use this one with regard\.pipeline\('image-classification', model='"
+    remedy = r"reads pictures, .* use regard\.pipeline\('image-classification', model='"
     with pytest.raises(OptionError, match=remedy):
         regard.pipeline(task, model=picture_run())
 
 
 def test_a_text_run_answers_no_pictures(moods: Path) -> None:
-    remedy = r"reads texts, .* use this one with regard\.pipeline\('text-classification', model='"
+    remedy = r"reads texts, .* use regard\.pipeline\('text-classification', model='"
     with pytest.raises(OptionError, match=remedy):
         regard.pipeline("image-classification", model=moods)
     with pytest.raises(OptionError, match="takes texts; input 1 is none"):

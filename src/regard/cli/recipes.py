@@ -31,7 +31,9 @@ app = typer.Typer(help=HELP, short_help="The shipped recipes: list them, show on
 FOLDER = Path(str(resources.files("regard"))) / "recipes"
 USUAL = "text"
 """What a recipe reads that does not say so."""
-TITLES = {USUAL: "texts", "image": "pictures", "graph": "graphs", "series": "series", "audio": "sounds"}
+TITLES = {
+    USUAL: "texts", "image": "pictures", "graph": "graphs", "series": "series", "audio": "sounds", "video": "videos",
+}  # fmt: skip
 """Of what is read, in the order of the list."""
 SETS = FOLDER / "sets.toml"
 

@@ -21,6 +21,7 @@ from regard.core.metrics import Details
 from regard.core.seams import Observer
 from regard.core.seams.capabilities import Compares, ScoresInDetail
 from regard.core.seams.task import Progress, Session, Task
+from regard.data.examples import OneInput
 from regard.runs.budget import Budget, Pace, measure_pace, with_steps
 from regard.runs.evaluate import scored_splits
 from regard.runs.folder import RunFolder, differences
@@ -215,7 +216,7 @@ def answered(run: Run, task: Task, examples: Sequence[Any], answers: Sequence[st
     """Examples with their references and the run's answers; none where a task has no single right answer."""
     if not isinstance(task, Compares):
         return []
-    said = answers or run.predict([example.source for example in examples])
+    said = answers or run.predict([one.input if isinstance(one, OneInput) else one.source for one in examples])
     return [
         {"source": example.source, "reference": example.target, "answer": answer}
         for example, answer in zip(examples, said, strict=True)

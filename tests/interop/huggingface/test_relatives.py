@@ -18,7 +18,7 @@ from regard.interop.huggingface.families.qwen import QWEN2, QWEN3
 from regard.runs.recipe import Recipe
 
 EXPERTS = {"kind": "experts", "shared": 1}
-SIGMOID = {**EXPERTS, "scores": "sigmoid", "group_best": 2, "balance": {"kind": "bias"}}
+SIGMOID = {**EXPERTS, "scores": "sigmoid", "groups": 2, "group_best": 2, "balance": {"kind": "bias"}}
 LATENT = {"kind": "latent", "rank": 8, "key_width": 4, "rotary_width": 2, "value_width": 4}
 WINDOW = {"kind": "window", "size": 7}
 
