@@ -72,7 +72,7 @@ def write_texts(folder: Path) -> None:
     quoted = '"the cat and the dog"\tdie Katze und der Hund\t1\tc'  # signs, or what encloses a cell
     write_lines(folder / "pairs.tsv", ["source\ttarget\tlabel\tgroup", *rows, quoted])
     write_lines(folder / "text.txt", [*SENTENCES, *told])
-    tags = [[f"{word} {'D' if word == 'the' else 'N'}" for word in one.split()] for one in SENTENCES]
+    tags = [[f"{word} {'D O' if word == 'the' else 'N B-N'}" for word in one.split()] for one in SENTENCES]
     write_lines(folder / "tagged.txt", [line for own in tags for line in (*own, "")])
     trees = [f"(S (NP-SBJ (DT the) (NN {one})) (VP (VB {verb})))" for one in SUBJECTS for verb in VERBS]
     write_lines(folder / "trees.txt", trees)

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import torch
-from pydantic import Field, SerializeAsAny
+from pydantic import Field, SerializeAsAny, model_validator
 from torch import Tensor, nn
 
 from regard.attention.heads import HeadShape
 from regard.attention.masks import Mask, inside_segments
-from regard.core.auto import AUTO, Auto
+from regard.core import rules
+from regard.core.auto import AUTO, Auto, decided
 from regard.core.inputs import Inputs, States
 from regard.core.ports import OUTPUT, Ports, tokens_at
 from regard.core.roles import Role
@@ -47,6 +48,12 @@ class TransformerXlConfig(ModelPart):
         default_factory=GELU_FEED_FORWARDS.make
     )
     norm: Annotated[SerializeAsAny[NormPart], NORMS] = Field(default_factory=NORMS.make)
+
+    @model_validator(mode="after")
+    def _fits(self) -> TransformerXlConfig:
+        if self.width % decided(self.heads, lambda: rules.heads(self.width)):
+            raise ValueError(f"width {self.width} is not divisible by {self.heads} heads; change one of them")
+        return self
 
     def settled_sizes(self) -> dict[str, Any]:
         return settled_sizes(self.width, self.heads, self.feed_forward)
