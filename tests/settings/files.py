@@ -18,8 +18,10 @@ GERMAN = {"the": "die", "cat": "Katze", "dog": "Hund", "sleeps": "schläft", "he
 
 
 def write_files(folder: Path) -> Path:
-    """Everything under the names that ``kinds.DATA_TABLES`` reads."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Everything under the names that ``kinds.DATA_TABLES`` reads, unless it is there."""
+    if folder.exists():
+        return folder
+    folder.mkdir(parents=True)
     write_texts(folder)
     write_pictures(folder)
     write_series(folder)

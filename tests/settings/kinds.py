@@ -54,7 +54,7 @@ PART_TABLES: dict[str, Tree] = {
     "attention=blockwise": {"block": 2}, "attention=block-sparse": {"block": 3}, "attention=bigbird": {"block": 2},
     "attention=top-k": {"keys": 2}, "attention=linformer": {"rows": 3, "max_length": 16},
     "attention=reformer": {"buckets": 4, "chunk": 2, "rounds": 2},
-    "attention=performer": {"features": 8}, "scaling=llama3": {"trained": 4}, "features=waveform": {"hop": 0.05},
+    "attention=performer": {"features": 8}, "scaling=llama3": {"trained": 10}, "features=waveform": {"hop": 0.05},
     "features=log-mel": {"bins": 8}, "front=hierarchy": {"sizes": [4, 2]}, "front=convolution": {"channels": [4, 6]},
     "front=patches": {"size": 4}, "embedding=learned": {"width": 8}, "adjacency=mask": {"heads": 1},
     "source=wordpiece": {"vocabulary": 200}, "target=wordpiece": {"vocabulary": 200},
