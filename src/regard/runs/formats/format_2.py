@@ -29,7 +29,7 @@ def keys_of_format_1(tree: Mapping[str, Any]) -> list[str]:
 
 def name_files(tree: Tree) -> Tree:
     data = dict(tree.get("data", {}))
-    kind = data.get("kind", "small-world")
+    kind = str(data.get("kind", "small-world"))
     if kind in GENERATED:
         data = {f"{key}_size" if key in SIZES else key: value for key, value in data.items()}
     elif kind == "pairs":
@@ -107,7 +107,7 @@ def renamed_data(tree: Mapping[str, Any]) -> list[str]:
     data = tree.get("data", {})
     if not isinstance(data, Mapping):
         return []
-    kind = data.get("kind", "small-world")
+    kind = str(data.get("kind", "small-world"))
     if kind in GENERATED:
         sizes = [key for key in SIZES if key in data]
         return [f"data.{key} is now data.{key}_size: write data.{key}_size = {inline(data[key])}" for key in sizes]

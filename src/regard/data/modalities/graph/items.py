@@ -30,10 +30,10 @@ MOST_PAIRS = 1 << 29
 class Structure(Config):
     """What a model is told of how each node is placed in its graph; 0: nothing."""
 
-    laplacian: int = Field(0, ge=0)  # so many eigenvectors of the graph's Laplacian, their signs drawn in training
-    random_walk: int = Field(0, ge=0)  # how probably a walk of 1, 2 … so many steps comes back
-    degree: int = Field(0, ge=0)  # how many edges a node has, told apart up to so many
-    distance: int = Field(0, ge=0)  # of every two nodes how far they are apart, told apart up to so many edges
+    laplacian: int = Field(0, ge=0, le=1000)  # so many eigenvectors of its Laplacian, their signs drawn in training
+    random_walk: int = Field(0, ge=0, le=1000)  # how probably a walk of 1, 2 … so many steps comes back
+    degree: int = Field(0, ge=0, le=1000)  # how many edges a node has, told apart up to so many
+    distance: int = Field(0, ge=0, le=250)  # of every two nodes how far they are apart, told apart up to so many edges
 
     @property
     def width(self) -> int:

@@ -51,7 +51,7 @@ class GraphPart(ModalityPart):
 
     kind: str = "graph"
     scale: Scale = "standard"  # of numbers: mean 0 and spread 1; rows that sum to 1, for counts of words; or none
-    hops: int = Field(0, ge=0)  # over 1, 2 … so many edges features are smoothed
+    hops: int = Field(0, ge=0, le=100)  # over 1, 2 … so many edges features are smoothed
     smoothed: Literal["beside", "mean", "last"] = "beside"  # what is read of that: all steps, their mean, the last
     structure: Structure = Field(default_factory=Structure)
     augmentation: GraphAugmentation = Field(default_factory=GraphAugmentation)

@@ -30,6 +30,8 @@ def read_rope(config: Mapping[str, Any], problems: list[str], usual_base: float 
     if not isinstance(given, Mapping):
         problems.append(f"{name} = {given!r}, a table is expected")
         return {}
+    if isinstance(config.get("head_dim"), int) and config["head_dim"] % 2:
+        problems.append(f"head_dim = {config['head_dim']}, but rotary positions turn pairs of numbers: it must be even")
     rope = {"original_max_position_embeddings": config.get("max_position_embeddings", 2048), **given}
     base = rope.pop("rope_theta", None) or config.get("rope_theta") or usual_base
     other = rope.pop("type", None)
