@@ -64,7 +64,7 @@ UNCHANGED = Change()
 class Augmentation(Config):
     """What may be done to training pictures."""
 
-    shift: int = Field(0, ge=0, le=1000)  # up to so many pixels in each direction: a crop of the picture with such a margin
+    shift: int = Field(0, ge=0, le=1000)  # at most so many pixels in each direction: a crop with such a margin
     padding: Padding = "black"  # what the margin shows: nothing, or the picture mirrored at its edge
     flip: bool = False  # every second picture is mirrored, left for right
     crop: float = Field(1.0, gt=0, le=1)  # below 1: a part, this share of its area at least, is enlarged to the whole
