@@ -21,7 +21,7 @@ from regard.layers.symbol_head import SymbolHead
 from regard.runs.evaluate import evaluate
 from regard.runs.load import Run, load
 from regard.runs.train import train
-from regard.tasks.temporal_classification import log_likelihoods
+from regard.tasks.transcription.temporal_classification import log_likelihoods
 
 FEATURES = {"kind": "log-mel", "bins": 16, "hop": 0.02, "window": 0.04, "low": 600, "high": 1600}
 

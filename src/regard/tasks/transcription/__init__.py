@@ -1,1 +1,1 @@
-"""What tasks that write down what is heard share."""
+"""Tasks that write down what is heard: step by step, or by a decoder."""

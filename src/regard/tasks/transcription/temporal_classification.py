@@ -6,7 +6,7 @@ temporal classification, Graves et al. 2006).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,42 +18,33 @@ from torch.nn import functional
 
 from regard.core.answers import Answer
 from regard.core.batch import Examples, InputBatch
-from regard.core.errors import DataError, OptionError, RecipeError, enumerate_problems
-from regard.core.metrics import Metric, share
+from regard.core.errors import DataError, RecipeError, enumerate_problems
 from regard.core.ports import INPUT, Ports
 from regard.core.probe import Probe
 from regard.core.seams import HasGrid, ReadsAgain
 from regard.core.seams.task import Session, Sums
-from regard.core.yardsticks import Yardstick
-from regard.data.corpus import Corpus, Pair
+from regard.data.corpus import Corpus
 from regard.data.examples import HasTarget
 from regard.data.modalities.both import Modalities
-from regard.data.modalities.text.modality import TextModality
 from regard.decoding.temporal import best_alignment, best_prefixes, collapsed, steps_needed
 from regard.layers.headed import body_of
 from regard.layers.symbol_head import SymbolHead, is_beyond
-from regard.tasks import TaskPart
-from regard.tasks.metrics.bleu import Comparison
-from regard.tasks.metrics.transcripts import paired_transcripts, transcript_scores
+from regard.tasks.metrics.transcripts import transcript_scores
 from regard.tasks.reading import logits_of
-from regard.tasks.transcription.transcripts import SaidInput, transcript_yardsticks
-from regard.tasks.whole_inputs import Whole, WholeInputs
+from regard.tasks.transcription.transcripts import TranscriptPart, TranscriptTask
+from regard.tasks.whole_inputs import Whole
 
 NAMED = 10
 """Inputs that a message names before it only counts."""
 BLANK = "–"
 
 
-class TemporalClassificationConfig(TaskPart):
+class TemporalClassificationConfig(TranscriptPart):
     """Which text is heard in a sound, its symbols in the order in which they come."""
 
-    headline = (
-        Metric("character_error_rate", "character error rate", digits=1, percent=True, higher_is_better=False),
-        Metric("word_error_rate", "word error rate", digits=1, percent=True, higher_is_better=False),
-        share("exact_match", "exact match"),
-    )
     accuracy = "exact_match"
-    writes_text = True
+    reads = "sounds (or series, or videos)"
+    for_texts = 'task.kind = "translation", or "tagging" where every word has an answer'
 
     kind: str = "temporal-classification"
     dropout: float = Field(0.1, ge=0, lt=1)  # before the last matrix
@@ -76,19 +67,15 @@ class SymbolBatch(InputBatch):
         return self.terms
 
 
-class TemporalClassification:
-    """The task over one corpus; what is read is the modality's business."""
-
-    additive = True
+class TemporalClassification(TranscriptTask):
+    """The task over one corpus."""
 
     def __init__(
         self, config: TemporalClassificationConfig, corpus: Corpus[Any], modalities: Modalities, seed: int
     ) -> None:
-        self.config, self.corpus, self.modalities = config, corpus, modalities
-        self.tokenizer = check_sides(modalities).tokenizer
+        super().__init__(config, corpus, modalities, seed, self.symbols)
+        self.config = config
         self.blank = self.tokenizer.size
-        check_targets(corpus)
-        self.inputs = WholeInputs(corpus, modalities.input.limited(0, "start"), self.symbols, seed)
         self.static_shapes = self.inputs.static_shapes
 
     def ports(self) -> Ports:
@@ -122,9 +109,6 @@ class TemporalClassification:
         return body.cells(shape)[0] if isinstance(body, HasGrid) else self.inputs.modality.size(item)
 
     # -- examples and batches -------------------------------------------------------------------------------
-
-    def examples(self, split: str, epoch: int) -> Examples:
-        return self.inputs.examples(split, epoch)
 
     def collate(self, items: Sequence[Whole]) -> SymbolBatch:
         inputs = self.inputs.modality.collate([one.item for one in items])
@@ -204,26 +188,10 @@ class TemporalClassification:
         """The most probable text of each input."""
         return [own[:1] for own in self.transcribe(session, inputs)]
 
-    def score(self, session: Session, split: str) -> dict[str, Any]:
-        return self.judge(session, self.corpus.splits[split], self.inputs.encoded[split])
-
-    def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
-        """The same for inputs and texts that a user gives."""
-        given = [SaidInput.of(pair, self.inputs.modality) for pair in pairs]
-        return self.judge(session, given, self.inputs.split(given))
-
     def judge(self, session: Session, examples: Sequence[Any], encoded: Examples) -> dict[str, Any]:
         said = [own[0].text for own in self.answers(session, encoded)]
         references = [one.target for one in examples]
         return {**transcript_scores(said, references), "prefixes": self.config.prefixes}
-
-    def yardsticks(self, corpus: Corpus[Any], split: str) -> Mapping[str, Yardstick]:
-        """Always the same likely characters, and what the data knows of methods for its kind of sounds."""
-        return transcript_yardsticks(corpus, split)
-
-    def compare(self, pairs: Sequence[Any], first: Sequence[str], second: Sequence[str]) -> Comparison:
-        """Two runs' answers to the same inputs: is the difference more than chance?"""
-        return paired_transcripts(first, second, [pair.target for pair in pairs])
 
 
 def log_likelihoods(log_BTW: Tensor, symbols_BS: Tensor, lengths_B: Tensor, blank: int) -> Tensor:
@@ -235,24 +203,6 @@ def log_likelihoods(log_BTW: Tensor, symbols_BS: Tensor, lengths_B: Tensor, blan
 def visible_logits(model: nn.Module, logits_BTW: Tensor) -> Tensor:
     """Zeros beyond the end of an input, where nothing is said."""
     return logits_BTW.float().masked_fill(is_beyond(logits_BTW)[..., None], 0.0)
-
-
-def check_sides(modalities: Modalities) -> TextModality:
-    """Where texts are read, they are written with other tasks."""
-    if isinstance(modalities.input, TextModality) or not isinstance(modalities.output, TextModality):
-        raise OptionError(
-            'task.kind = "temporal-classification" reads sounds (or series, or videos) and writes texts; for texts on '
-            'both sides choose task.kind = "translation", or "tagging" where every word has an answer'
-        )
-    return modalities.output
-
-
-def check_targets(corpus: Corpus[Any]) -> None:
-    if any(not isinstance(one, HasTarget) for own in corpus.splits.values() for one in own[:1]):
-        raise DataError(
-            'task.kind = "temporal-classification" learns from inputs with a text each; choose data.kind = "speech" '
-            "(a table of paths and texts) or keypad"
-        )
 
 
 def check_steps(body: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -13,19 +13,15 @@ from torch import Tensor, nn
 
 from regard.core.answers import Answer
 from regard.core.batch import Examples, TokenBatch, move, row_lengths
-from regard.core.errors import DataError, OptionError
 from regard.core.inputs import Axis, Inputs
-from regard.core.metrics import Metric, share
 from regard.core.ports import Ports
 from regard.core.probe import Probe, Search
 from regard.core.roles import Role
 from regard.core.seams import Decodable, ReadsArrays, max_lengths_of
 from regard.core.seams.task import Session, Sums
-from regard.core.yardsticks import Yardstick
-from regard.data.corpus import Corpus, Pair
+from regard.data.corpus import Corpus
 from regard.data.examples import HasTarget
 from regard.data.modalities.both import Modalities
-from regard.data.modalities.text.modality import TextModality
 from regard.data.modalities.text.wording import random_ids, token_axis
 from regard.data.padding import pad
 from regard.decoding.engine import TorchEngine
@@ -34,30 +30,24 @@ from regard.decoding.sentences import Symbols
 from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.states import real_states
 from regard.layers.vocabulary_loss import vocabulary_loss
-from regard.tasks import TaskPart
-from regard.tasks.metrics.bleu import Comparison
-from regard.tasks.metrics.transcripts import paired_transcripts, transcript_scores
+from regard.tasks.metrics.transcripts import transcript_scores
 from regard.tasks.probing import vocabulary_logits
 from regard.tasks.scores import teacher_forced
-from regard.tasks.transcription.transcripts import SaidInput, transcript_yardsticks
-from regard.tasks.whole_inputs import Whole, WholeInputs
+from regard.tasks.transcription.transcripts import TranscriptPart, TranscriptTask
+from regard.tasks.whole_inputs import Whole
 
 RANDOM_LENGTH = 9
 """Tokens of texts that mean nothing."""
 
 
-class TranscriptionConfig(TaskPart):
+class TranscriptionConfig(TranscriptPart):
     """From a sound to the text that is heard in it."""
 
-    headline = (
-        Metric("character_error_rate", "character error rate", digits=1, percent=True, higher_is_better=False),
-        Metric("word_error_rate", "word error rate", digits=1, percent=True, higher_is_better=False),
-        share("exact_match", "exact match"),
-    )
     accuracy = "token_accuracy"
     generates = True
     needs = Role.ANSWERS
-    writes_text = True
+    reads = "sounds (or videos)"
+    for_texts = 'task.kind = "translation"'
 
     kind: str = "transcription"
     label_smoothing: float = Field(0.1, ge=0, lt=1)
@@ -83,21 +73,14 @@ class HeardBatch(TokenBatch):
         return row_lengths(self.real_N, self.target_in_BT)
 
 
-class Transcription:
-    """The task over one corpus; what is read is the modality's business."""
+class Transcription(TranscriptTask):
+    """The task over one corpus."""
 
-    additive = True
     static_shapes = False
 
     def __init__(self, config: TranscriptionConfig, corpus: Corpus[Any], modalities: Modalities, seed: int) -> None:
-        self.config, self.corpus, self.modalities = config, corpus, modalities
-        self.tokenizer = check_sides(modalities).tokenizer
-        if any(not isinstance(one, HasTarget) for own in corpus.splits.values() for one in own[:1]):
-            raise DataError(
-                'task.kind = "transcription" learns from inputs with a text each; choose data.kind = "speech" (a table '
-                "of paths and texts) or keypad"
-            )
-        self.inputs = WholeInputs(corpus, modalities.input.limited(0, "start"), self.ids, seed)
+        super().__init__(config, corpus, modalities, seed, self.ids)
+        self.config = config
 
     def ports(self) -> Ports:
         return self.modalities.ports()
@@ -106,9 +89,6 @@ class Transcription:
         return np.asarray(self.tokenizer.encode(one.target), np.int64)
 
     # -- examples and batches -------------------------------------------------------------------------------
-
-    def examples(self, split: str, epoch: int) -> Examples:
-        return self.inputs.examples(split, epoch)
 
     def collate(self, items: Sequence[Whole]) -> HeardBatch:
         specials, texts = self.tokenizer.specials, [one.answer for one in items]
@@ -203,26 +183,10 @@ class Transcription:
     def predict(self, session: Session, inputs: Sequence[Any]) -> list[list[Answer]]:
         return self.transcribe(session, inputs)
 
-    def score(self, session: Session, split: str) -> dict[str, Any]:
-        return self.judge(session, self.corpus.splits[split], self.inputs.encoded[split])
-
-    def score_pairs(self, session: Session, pairs: Sequence[Pair]) -> dict[str, Any]:
-        """The same for inputs and texts that a user gives."""
-        given = [SaidInput.of(pair, self.inputs.modality) for pair in pairs]
-        return self.judge(session, given, self.inputs.split(given))
-
     def judge(self, session: Session, examples: Sequence[Any], encoded: Examples) -> dict[str, Any]:
         said = [own[0].text for own in self.answers(session, [one.item for one in encoded])]
         scores = transcript_scores(said, [one.target for one in examples])
         return {**scores, **teacher_forced(self, session, encoded), "decoding": session.options.model_dump()}
-
-    def yardsticks(self, corpus: Corpus[Any], split: str) -> Mapping[str, Yardstick]:
-        """Always the same likely characters, and what the data knows of methods for its kind of sounds."""
-        return transcript_yardsticks(corpus, split)
-
-    def compare(self, pairs: Sequence[Any], first: Sequence[str], second: Sequence[str]) -> Comparison:
-        """Two runs' answers to the same inputs: is the difference more than chance?"""
-        return paired_transcripts(first, second, [pair.target for pair in pairs])
 
 
 def source_of(probe: Probe) -> tuple[Tensor, Tensor]:
@@ -240,13 +204,3 @@ def source_axis(model: nn.Module, axis: Axis) -> Axis:
     if not isinstance(model, ReadsArrays):
         return axis
     return Axis(tuple(",".join(str(one + 1) for one in cell) for cell in np.ndindex(*model.source_cells(axis.shape))))
-
-
-def check_sides(modalities: Modalities) -> TextModality:
-    """Where texts are read, they are written with another task."""
-    if isinstance(modalities.input, TextModality) or not isinstance(modalities.output, TextModality):
-        raise OptionError(
-            'task.kind = "transcription" reads sounds (or videos) and writes texts; for texts on both sides choose '
-            'task.kind = "translation"'
-        )
-    return modalities.output
