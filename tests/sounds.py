@@ -20,6 +20,13 @@ def tone_of(label: str, seconds: float, seed: int = 0, rate: int = RATE) -> np.n
     return (tone_N + 0.05 * generator.standard_normal(len(times_N))).astype(np.float32)
 
 
+def write_broken(folder: Path, whole: bytes, cut: int, silent: int) -> list[str]:
+    """A file that lacks ``cut`` bytes at its end, and one of ``silent`` samples without a sound."""
+    (folder / "cut.wav").write_bytes(whole[:-cut])
+    (folder / "silent.wav").write_bytes(wav_bytes(np.zeros(silent, np.float32), RATE))
+    return [str(folder / "cut.wav"), str(folder / "silent.wav")]
+
+
 def write_tones(folder: Path, each: int, rate: int = RATE) -> Path:
     """A folder for each class, with clips of different lengths."""
     for label in PITCHES:

@@ -1,4 +1,4 @@
-"""Queries, keys and values to ask mechanisms with, and one law that all of them are held to."""
+"""Queries, keys and values to ask mechanisms with, and laws that several of them are held to."""
 
 from __future__ import annotations
 
@@ -40,6 +40,31 @@ def masks(lengths: tuple[int, int], length: int, segment: int, given: Tensor) ->
         "given": Mask(dense_BHTS=given),
         "a window besides": Mask(window=3),
     }
+
+
+def check_is_its_matrix(mechanism: Any, asked: tuple[Tensor, Tensor, Tensor], mask: Mask) -> None:
+    """Answers and gradients are those of the matrix, in which nothing is that may not be seen."""
+    q, k, v = asked
+    weights_BHTS = mechanism.weights(q, k, mask)
+    found, expected = mechanism(q, k, v, mask), weights_BHTS @ v
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
+    may_look = mask.dense(q.shape[2], k.shape[2])
+    if may_look is not None:
+        assert not weights_BHTS.masked_select(~may_look).any()
+    pull = torch.randn_like(found)
+    for one, other in zip(torch.autograd.grad(found, (q, k, v), pull), torch.autograd.grad(expected, (q, k, v), pull)):
+        assert bool(one.isfinite().all())
+        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-3)
+
+
+@torch.no_grad()
+def check_step_by_step(mechanism: Any, asked: tuple[Tensor, Tensor, Tensor], chunks: tuple[int, ...]) -> Any:
+    """Read in chunks, with a cache, a text has the answers of one pass; gives the cache."""
+    full, cache = mechanism(*asked, CAUSAL), mechanism.new_cache(BATCH, HEADS, KEY_WIDTH, VALUE_WIDTH, asked[0])
+    parts = zip(*(x.split(chunks, dim=2) for x in asked))
+    steps = [mechanism(*part, CAUSAL, None, cache) for part in parts]
+    torch.testing.assert_close(torch.cat(steps, dim=2), full, atol=1e-5, rtol=1e-4)
+    return cache
 
 
 def check_hidden(mechanism: Any, asked: tuple[Tensor, Tensor, Tensor], mask: Mask, seen: Tensor, size: float) -> Tensor:

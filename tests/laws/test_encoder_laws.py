@@ -15,8 +15,8 @@ from regard.core.errors import NoMatrix
 from regard.core.taps import attention_points, record
 from regard.layers.embeddings import output_matrix, output_states
 from regard.layers.vocabulary_loss import vocabulary_loss
-from regard.training import checkpoints
 from tests.laws.overfitting import check_overfits
+from tests.laws.saving import check_saved_and_loaded
 from tests.laws.subjects import ENCODERS, SYMBOLS, Subject, close
 
 TOKENS_BS = torch.tensor([[1, 5, 9, 4, 2, 0, 0], [1, 7, 12, 8, 10, 6, 2], [1, 11, 2, 0, 0, 0, 0]])
@@ -69,11 +69,7 @@ def test_lengths_and_a_mask_say_the_same(subject: Subject) -> None:
 
 @every_encoder
 def test_saved_and_loaded_is_the_same(subject: Subject, tmp_path: Path) -> None:
-    model, other = subject.build(seed=1), subject.build(seed=2)
-    checkpoints.save_tensors(tmp_path / "weights", checkpoints.weights_of(model))
-    assert not torch.equal(logits(other), logits(model))
-    checkpoints.load_weights(other, checkpoints.load_tensors(tmp_path / "weights"), "here")
-    assert torch.equal(logits(other), logits(model))
+    check_saved_and_loaded(subject.build(seed=1), subject.build(seed=2), logits, tmp_path / "weights")
 
 
 @every_encoder

@@ -22,8 +22,8 @@ from regard.data.modalities.graph.examples import LabelledGraph
 from regard.data.modalities.graph.graphs import Edge, Node, make
 from regard.data.modalities.graph.structure import distances
 from regard.runs.recipe import Recipe
-from regard.training import checkpoints
 from tests.laws.overfitting import check_overfits
+from tests.laws.saving import check_saved_and_loaded
 from tests.laws.subjects import GRAPH_READERS, Subject, close
 from tests.laws.test_body_laws import GRAPHS, inputs_of
 
@@ -118,10 +118,7 @@ def test_weights_are_shown_as_they_are(subject: Subject) -> None:
 @every_reader
 def test_saved_and_loaded_is_the_same(subject: Subject, tmp_path: Path) -> None:
     model, other, inputs = subject.build(seed=1), subject.build(seed=2), whole(subject)
-    checkpoints.save_tensors(tmp_path / "weights", checkpoints.weights_of(model))
-    assert not torch.equal(states(other, inputs), states(model, inputs))
-    checkpoints.load_weights(other, checkpoints.load_tensors(tmp_path / "weights"), "here")
-    assert torch.equal(states(other, inputs), states(model, inputs))
+    check_saved_and_loaded(model, other, lambda one: states(one, inputs), tmp_path / "weights")
 
 
 @every_reader

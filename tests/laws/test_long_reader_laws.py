@@ -12,8 +12,8 @@ from torch import Tensor
 from regard.core.errors import RecipeError
 from regard.core.inputs import Inputs
 from regard.core.seams import Body
-from regard.training import checkpoints
 from tests.laws.overfitting import check_overfits
+from tests.laws.saving import check_saved_and_loaded
 from tests.laws.subjects import LONG_READERS, PORTS, SYMBOLS, Subject, close
 
 TOKENS_BS = torch.tensor([[1, 5, 9, 4, 2, 0, 0, 0], [1, 7, 12, 8, 10, 6, 4, 2], [1, 11, 2, 0, 0, 0, 0, 0]])
@@ -66,11 +66,7 @@ def test_which_part_a_token_is_in_is_known(subject: Subject) -> None:
 
 @every_reader
 def test_saved_and_loaded_is_the_same(subject: Subject, tmp_path: Path) -> None:
-    model, other = subject.build(seed=1), subject.build(seed=2)
-    checkpoints.save_tensors(tmp_path / "weights", checkpoints.weights_of(model))
-    assert not torch.equal(states(other), states(model))
-    checkpoints.load_weights(other, checkpoints.load_tensors(tmp_path / "weights"), "here")
-    assert torch.equal(states(other), states(model))
+    check_saved_and_loaded(subject.build(seed=1), subject.build(seed=2), states, tmp_path / "weights")
 
 
 @every_reader

@@ -6,18 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from regard.core.errors import InputError
 from regard.data.modalities.audio.sounds import Waveform
 from regard.data.modalities.audio.wav import wav_bytes
 from regard.inspection.look.gathering import look
-from regard.interop.checking import check
 from regard.runs.evaluate import evaluate
 from regard.runs.load import Run, load
 from regard.runs.train import train
-from tests.sounds import RATE, tone_of, write_tones
+from tests.answering import holding
+from tests.sounds import RATE, tone_of, write_broken, write_tones
 
 
 def recipe(folder: Path, front: dict[str, Any], **audio: Any) -> dict[str, Any]:
@@ -68,19 +67,16 @@ def test_the_ledger_names_what_was_resampled_and_cut(run: Run) -> None:
 def test_an_answer_to_a_file_and_to_samples(run: Run, tmp_path: Path) -> None:
     (tmp_path / "clip.wav").write_bytes(wav_bytes(tone_of("high", 0.25, 77), RATE))
     assert run.predict([str(tmp_path / "clip.wav"), Waveform(tone_of("low", 0.21, 78), RATE)]) == ["high", "low"]
-    whole = (tmp_path / "clip.wav").read_bytes()
-    (tmp_path / "cut.wav").write_bytes(whole[:-50])
-    (tmp_path / "silent.wav").write_bytes(wav_bytes(np.zeros(99, np.float32), RATE))
+    broken = write_broken(tmp_path, (tmp_path / "clip.wav").read_bytes(), cut=50, silent=99)
     with pytest.raises(InputError) as raised:
-        run.predict([str(tmp_path / name) for name in ("clip.wav", "cut.wav", "silent.wav")])
+        run.predict([str(tmp_path / "clip.wav"), *broken])
     assert "a sound is expected in every input" in str(raised.value)
     assert "it is truncated: 475 of 500 samples are there" in str(raised.value)
     assert "silent.wav is silent" in str(raised.value)
 
 
 def test_it_answers_the_same_in_every_way(run: Run) -> None:
-    outcomes = {one.name: one for one in check(run)}
-    assert {"batch", "reference", "fused"} <= {name for name, one in outcomes.items() if one.holds and not one.skipped}
+    assert {"batch", "reference", "fused"} <= holding(run)
 
 
 def test_attention_is_drawn_over_the_spectrogram(run: Run) -> None:

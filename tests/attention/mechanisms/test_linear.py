@@ -50,18 +50,7 @@ def test_it_fills_the_seam(mechanism: Any) -> None:
 
 @pytest.mark.parametrize("name", list(MASKS))
 def test_sums_are_the_matrix_forward_and_backward(mechanism: Any, name: str) -> None:
-    q, k, v = asked()
-    mask = MASKS[name]
-    weights_BHTS = mechanism.weights(q, k, mask)
-    found, expected = mechanism(q, k, v, mask), weights_BHTS @ v
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
-    may_look = mask.dense(LENGTH, LENGTH)
-    seen = torch.ones(1, 1, 1, 1, dtype=torch.bool) if may_look is None else may_look
-    assert not weights_BHTS.masked_select(~seen).any()
-    pull = torch.randn_like(found)
-    for one, other in zip(torch.autograd.grad(found, (q, k, v), pull), torch.autograd.grad(expected, (q, k, v), pull)):
-        assert bool(one.isfinite().all())
-        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-3)
+    asking.check_is_its_matrix(mechanism, asked(), MASKS[name])
 
 
 @pytest.mark.parametrize("name", list(MASKS))
@@ -97,10 +86,7 @@ def test_the_published_features_by_hand() -> None:
 @pytest.mark.parametrize("chunks", [(1,) * LENGTH, (6, 1, 1, 9), (17,)], ids=["singly", "prompt", "whole"])
 def test_step_by_step_equals_the_full_pass(mechanism: Any, chunks: tuple[int, ...]) -> None:
     q, k, v = asked()
-    full, cache = mechanism(q, k, v, CAUSAL), mechanism.new_cache(BATCH, HEADS, KEY_WIDTH, VALUE_WIDTH, q)
-    parts = zip(*(x.split(chunks, dim=2) for x in (q, k, v)))
-    steps = [mechanism(*part, CAUSAL, None, cache) for part in parts]
-    torch.testing.assert_close(torch.cat(steps, dim=2), full, atol=1e-5, rtol=1e-4)
+    cache = asking.check_step_by_step(mechanism, (q, k, v), chunks)
     assert cache.ages == LENGTH
     features = 13 if mechanism.features.queries(q).shape[-1] == 13 else KEY_WIDTH
     assert cache.sums_BGRV.shape == (BATCH, HEADS, features, VALUE_WIDTH + 1)

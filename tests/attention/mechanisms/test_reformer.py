@@ -17,7 +17,7 @@ from regard.attention.shared import SharedAttention, SharedConfig
 from regard.core.errors import OptionError, RecipeError
 from regard.core.seams import Mechanism
 from tests.attention import asking
-from tests.attention.asking import BATCH, HEADS, KEY_WIDTH, VALUE_WIDTH
+from tests.attention.asking import BATCH, HEADS, KEY_WIDTH
 
 LENGTH = 37
 CONTEXT = AttentionContext(KEY_WIDTH, KEY_WIDTH, HEADS)
@@ -55,18 +55,7 @@ def test_it_fills_the_seam(mechanism: Any) -> None:
 
 @pytest.mark.parametrize("name", list(MASKS))
 def test_chunks_are_the_matrix_forward_and_backward(mechanism: Any, name: str) -> None:
-    q, k, v = asked()
-    mask = MASKS[name]
-    weights_BHTS = mechanism.weights(q, k, mask)
-    found, expected = mechanism(q, k, v, mask), weights_BHTS @ v
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-4)
-    may_look = mask.dense(LENGTH, LENGTH)
-    if may_look is not None:
-        assert not weights_BHTS.masked_select(~may_look).any()
-    pull = torch.randn_like(found)
-    for one, other in zip(torch.autograd.grad(found, (q, k, v), pull), torch.autograd.grad(expected, (q, k, v), pull)):
-        assert bool(one.isfinite().all())
-        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-3)
+    asking.check_is_its_matrix(mechanism, asked(), MASKS[name])
 
 
 def test_a_place_reads_itself_only_where_nothing_else_can_be_seen(mechanism: Any) -> None:
@@ -101,14 +90,9 @@ def test_what_stands_later_never_alters_what_came_before(mechanism: Any) -> None
         torch.testing.assert_close(padded, alone, atol=1e-5, rtol=1e-4)
 
 
-@torch.no_grad()
 @pytest.mark.parametrize("chunks", [(1,) * LENGTH, (16, 1, 1, 19)], ids=["singly", "prompt"])
 def test_step_by_step_equals_the_full_pass(mechanism: Any, chunks: tuple[int, ...]) -> None:
-    q, k, v = asked()
-    full, cache = mechanism(q, k, v, CAUSAL), mechanism.new_cache(BATCH, HEADS, KEY_WIDTH, VALUE_WIDTH, q)
-    parts = zip(*(x.split(chunks, dim=2) for x in (q, k, v)))
-    steps = [mechanism(*part, CAUSAL, None, cache) for part in parts]
-    torch.testing.assert_close(torch.cat(steps, dim=2), full, atol=1e-5, rtol=1e-4)
+    asking.check_step_by_step(mechanism, asked(), chunks)
 
 
 @torch.no_grad()

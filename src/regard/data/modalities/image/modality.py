@@ -25,7 +25,7 @@ from regard.data.modalities.image.mixing import Mixture, draw_mixture, mix
 from regard.data.modalities.image.opening import opened
 from regard.data.modalities.image.pictures import Picture
 from regard.data.modalities.image.reading import picture_among
-from regard.data.modalities.image.resizing import Frame, Resample, Resize
+from regard.data.modalities.image.resizing import Frame, Resample, Resize, both_sides, rows_and_columns
 
 FILE = "image.json"
 MEASURED = 10_000  # pictures, from which means and standard deviations are taken
@@ -54,10 +54,7 @@ class ImagePart(ModalityPart):
 
     @model_validator(mode="after")
     def _fits(self) -> ImagePart:
-        sizes = (self.size,) * 2 if isinstance(self.size, int) else self.size
-        if len(sizes) != 2 or min(sizes) < 0 or (0 in sizes and self.size != 0):
-            raise ValueError(f"size = {self.size!r} is not a picture size; give rows and columns, as in [28, 28]")
-        self._check_resized(sizes)
+        self._check_resized(rows_and_columns(self.size, "a picture size", "[28, 28]"))
         for name, given in (("mean", self.mean), ("std", self.std)):
             if given and len(given) != self.channels:
                 raise ValueError(f"{name} has {len(given)} values for {self.channels} channels; give one for each")
@@ -98,7 +95,7 @@ class ImagePart(ModalityPart):
         """Measures in training pictures what is not given."""
         if not raws:
             raise DataError("there are no pictures to measure; check data.train")
-        rows, columns = (self.size,) * 2 if isinstance(self.size, int) else self.size
+        rows, columns = both_sides(self.size)
         if not rows:
             rows, columns = picture_size(raws[0])
         frame = self.frame(rows, columns)
@@ -110,7 +107,7 @@ class ImagePart(ModalityPart):
 
     def given(self) -> ImageModality:
         """Of settings that say everything, so that nothing is measured."""
-        rows, columns = (self.size,) * 2 if isinstance(self.size, int) else self.size
+        rows, columns = both_sides(self.size)
         return ImageModality(self.frame(rows, columns), self.mean, self.std, self.augmentation)
 
     def load(self, folder: Path, tokenizer: TokenizerPart) -> Modalities:
@@ -134,7 +131,7 @@ class ImagePart(ModalityPart):
         return parse(ImagePart, {**self.model_dump(), "size": size}, "the size of pictures")
 
     def taken_over(self, theirs: Modalities) -> Modalities:
-        rows, columns = (self.size,) * 2 if isinstance(self.size, int) else self.size
+        rows, columns = both_sides(self.size)
         if not rows or not isinstance(theirs.input, ImageModality):
             return theirs
         frame = theirs.input.frame._replace(rows=rows, columns=columns)

@@ -13,6 +13,19 @@ FILTERS: dict[Resample, int] = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicu
 """Pillow's numbers, which are also those of other people's files."""
 
 
+def both_sides(size: int | tuple[int, ...]) -> tuple[int, ...]:
+    """Rows and columns, of a setting that may be one number for both."""
+    return (size, size) if isinstance(size, int) else size
+
+
+def rows_and_columns(size: int | tuple[int, ...], what: str, example: str) -> tuple[int, ...]:
+    """The same where they are a size; both 0: still to be measured."""
+    sides = both_sides(size)
+    if len(sides) != 2 or min(sides) < 0 or (0 in sides and size != 0):
+        raise ValueError(f"size = {size!r} is not {what}; give rows and columns, as in {example}")
+    return sides
+
+
 class Frame(NamedTuple):
     """What every picture is brought to.
 

@@ -19,7 +19,7 @@ from regard.data import TokenizerPart
 from regard.data.modalities import ModalityPart, check_not_cut
 from regard.data.modalities.both import Modalities
 from regard.data.modalities.image.decoding import in_frame, read_pixels
-from regard.data.modalities.image.resizing import Frame, Resize
+from regard.data.modalities.image.resizing import Frame, Resize, both_sides, rows_and_columns
 from regard.data.modalities.video.clips import Clip, FrameFolder, Frames
 from regard.data.modalities.video.reading import read_clip
 
@@ -46,9 +46,7 @@ class VideoPart(ModalityPart):
 
     @model_validator(mode="after")
     def _fits(self) -> VideoPart:
-        sizes = (self.size,) * 2 if isinstance(self.size, int) else self.size
-        if len(sizes) != 2 or min(sizes) < 0 or (0 in sizes and self.size != 0):
-            raise ValueError(f"size = {self.size!r} is not the size of a frame; give rows and columns, as in [32, 32]")
+        rows_and_columns(self.size, "the size of a frame", "[32, 32]")
         return self
 
     def fit(self, corpus: Any, tokenizer: TokenizerPart) -> Modalities:
@@ -58,7 +56,7 @@ class VideoPart(ModalityPart):
         """Measures in training clips what is not given."""
         if not clips:
             raise DataError("there are no clips to measure; check data.train")
-        rows, columns = (self.size,) * 2 if isinstance(self.size, int) else self.size
+        rows, columns = both_sides(self.size)
         if not rows:
             rows, columns = clips[0].size
         frames = self.frames or -(-max(clip.count for clip in clips) // WHOLE) * WHOLE
